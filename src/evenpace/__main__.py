@@ -1,0 +1,5 @@
+"""`python -m evenpace`."""
+
+from evenpace.cli import main
+
+main()
