@@ -1,0 +1,74 @@
+"""A synthetic corpus whose order depends on the step alone, never on the number of workers or on restarts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from model import VOCABULARY
+
+Batch = tuple[list[int], Tensor, Tensor]  # sample ids, tokens, next tokens
+
+
+class Corpus(Dataset[Batch]):
+    """Sample `i` is always the same text: arithmetic sequences that a model can learn.
+
+    `read_ms` is what the storage takes to deliver a batch (simulated).
+    """
+
+    def __init__(self, length: int, read_ms: float = 0.0) -> None:
+        self.length, self.read_ms = length, read_ms
+
+    def __getitems__(self, ids: list[int]) -> Batch:
+        if self.read_ms:
+            time.sleep(self.read_ms / 1000)
+        samples = torch.stack([self._sample(i) for i in ids])
+        return ids, samples[:, :-1], samples[:, 1:]
+
+    def _sample(self, index: int) -> Tensor:
+        start, stride = index * 7919 % VOCABULARY, 1 + index * 104729 % 7
+        return (start + stride * torch.arange(self.length + 1)) % VOCABULARY
+
+
+@dataclass(kw_only=True)
+class StepSampler(Sampler[list[int]]):
+    """Yield this worker's share of each step's samples, micro-batch after micro-batch, from `first_step` on."""
+
+    steps: int
+    first_step: int
+    batch: int  # samples a step, over all workers
+    seed: int
+    rank: int = 0
+    world_size: int = 1
+    accumulate: int = 1  # micro-batches a step
+
+    def __post_init__(self) -> None:
+        if self.batch % (self.accumulate * self.world_size):
+            raise SystemExit(f"--batch {self.batch} does not divide by {self.world_size} x {self.accumulate}")
+        generator = torch.Generator().manual_seed(self.seed)
+        self.order = torch.randperm(self.steps * self.batch, generator=generator).tolist()
+
+    def __len__(self) -> int:
+        return (self.steps - self.first_step) * self.accumulate
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for step in range(self.first_step, self.steps):
+            of_step = self.order[step * self.batch : (step + 1) * self.batch]
+            mine = of_step[self.rank :: self.world_size]
+            size = len(mine) // self.accumulate
+            yield from (mine[i * size : (i + 1) * size] for i in range(self.accumulate))
+
+
+def loader(sampler: StepSampler, length: int, read_ms: float) -> Iterator[Batch]:
+    """Return an iterator over this worker's micro-batches."""
+    return iter(DataLoader(Corpus(length, read_ms), batch_sampler=sampler, collate_fn=lambda batch: batch))
+
+
+def held_out(length: int, samples: int = 8) -> Batch:
+    """Return a batch that is never trained on."""
+    return Corpus(length).__getitems__(list(range(10_000_000, 10_000_000 + samples)))
