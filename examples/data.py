@@ -37,7 +37,7 @@ class Corpus(Dataset[Batch]):
 
 @dataclass(kw_only=True)
 class StepSampler(Sampler[list[int]]):
-    """Yield this worker's share of each step's samples, micro-batch after micro-batch, from `first_step` on."""
+    """Yield this worker's share of each step's samples, micro-batch after micro-batch."""
 
     steps: int
     first_step: int
