@@ -94,7 +94,7 @@ def run(group: click.Group, argv: list[str]) -> int:
     except Problem as problem:
         return _complain(str(problem), problem.exit_code)
     except click.ClickException as error:
-        return _complain(_usage(error), 2)
+        return _complain(_usage(error, argv), 2)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", 130)
     except BrokenPipeError:
@@ -118,15 +118,15 @@ def _complain(text: str, code: int) -> int:
     return code
 
 
-def _usage(error: click.ClickException) -> str:
+def _usage(error: click.ClickException, argv: list[str]) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
-    where = context.command_path if context else "evenpace"
+    where = context.command_path if context else " ".join(["evenpace", *argv[:1]])
     message = error.format_message()
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{where} --help`."
 
 
 def _reader_gone() -> int:
-    import os  # noqa: PLC0415  only needed on this path
+    import os
 
     # The interpreter flushes stdout once more at exit: give it somewhere to write.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -134,8 +134,8 @@ def _reader_gone() -> int:
 
 
 def _defect(error: Exception, argv: list[str]) -> str:
-    import tempfile  # noqa: PLC0415  only needed on this path
-    import traceback  # noqa: PLC0415
+    import tempfile
+    import traceback
 
     what = f"unexpected {type(error).__name__}: {error}"
     report = [f"evenpace {__version__}, Python {sys.version}", f"arguments: {argv}", ""]

@@ -92,7 +92,7 @@ def _vocabulary() -> dict[str, dict[str, Term]]:
 def _lookup(known: Mapping[str, _T], name: str, what: str) -> _T:
     if name in known:
         return known[name]
-    from difflib import get_close_matches  # noqa: PLC0415  slow to import, and only needed to complain
+    from difflib import get_close_matches
 
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
@@ -104,13 +104,14 @@ def _fallback(text: str, details: Mapping[str, object]) -> str:
     return f"{text} ({listed})" if listed else text
 
 
-class _Missing(str):
+@dataclass(frozen=True, slots=True)
+class _Missing:
     """Stand for a value that was not given: `{name}` in whatever format the sentence asks for."""
 
-    __slots__ = ()
+    name: str
 
     def __format__(self, spec: str) -> str:
-        return f"{{{self}}}"
+        return f"{{{self.name}}}"
 
 
 class _Details(dict[str, object]):

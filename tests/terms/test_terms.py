@@ -1,0 +1,147 @@
+"""The vocabulary and the sentences: complete in both languages, and safe to use."""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenpace import terms
+
+PHRASES = Path(terms.__file__).parent / "phrases"
+MAIN_JOB = {
+    "communication-hang",
+    "non-communication-hang",
+    "communication-slow",
+    "non-communication-slow",
+    "slow-throughput",
+    "user-code-exception",
+    "worker-killed",
+    "node-lost",
+    "collective-desync",
+    "deadlock",
+    "data-loader",
+    "launch-rendezvous",
+}
+
+
+def all_terms() -> list[terms.Term]:
+    return [term for facet in terms.facets().values() for term in facet.values()]
+
+
+def placeholders(template: str) -> Counter[str]:
+    """Count the values that a template asks for; formats may differ between languages, names may not."""
+    return Counter(name for _, name, _, _ in string.Formatter().parse(template) if name is not None)
+
+
+def test_facets_are_those_of_the_finding() -> None:
+    assert set(terms.facets()) == {"symptom", "component", "cause", "factor", "fault"}
+
+
+def test_what_the_main_job_names_is_in_the_vocabulary() -> None:
+    assert set(terms.facets()["fault"]) >= MAIN_JOB
+
+
+@pytest.mark.parametrize("term", all_terms(), ids=lambda term: f"{term.facet}/{term.slug}")
+def test_term_is_complete(term: terms.Term) -> None:
+    assert set(term.slug) <= set(string.ascii_lowercase + string.digits + "-")
+    assert term.en
+    assert term.ko
+    assert term.definition.endswith(".")
+    assert bool(term.definition_ko) == (term.facet == "fault")
+
+
+def test_labels_are_unique_within_a_facet() -> None:
+    for facet in terms.facets().values():
+        assert len({term.en for term in facet.values()}) == len(facet)
+        assert len({term.ko for term in facet.values()}) == len(facet)
+
+
+def test_label_falls_back_to_english() -> None:
+    assert terms.label("symptom", "straggler") == "Straggler"
+    assert terms.label("symptom", "straggler", "ko") == "느린 노드(스트래글러)"
+    assert terms.label("symptom", "straggler", "fr") == "Straggler"
+
+
+@pytest.mark.parametrize(
+    ("facet", "slug", "says"),
+    [
+        ("fault", "dedlock", "no fault term 'dedlock'; did you mean 'deadlock'?"),
+        ("falt", "deadlock", "no facet 'falt'; did you mean 'fault'?"),
+        ("zzz", "deadlock", "no facet 'zzz'; known: symptom, component, cause, factor, fault"),
+    ],
+)
+def test_unknown_term_is_a_clear_key_error(facet: str, slug: str, says: str) -> None:
+    with pytest.raises(KeyError) as caught:
+        terms.term(facet, slug)
+    assert str(caught.value) == says
+
+
+def test_callers_cannot_change_the_vocabulary() -> None:
+    terms.facets()["fault"].clear()
+    assert terms.facets()["fault"]
+
+
+def test_no_sentence_is_defined_twice() -> None:
+    keys = Counter(key for path in PHRASES.glob("*.toml") for key in tomllib.loads(path.read_text("utf-8")))
+    assert [key for key, count in keys.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("key", sorted(terms.phrases()))
+def test_sentence_says_the_same_in_both_languages(key: str) -> None:
+    sentence = terms.phrases()[key]
+    assert set(sentence) == set(terms.LANGUAGES)
+    assert all(text.strip() for text in sentence.values())
+    assert set(placeholders(sentence["en"])) == set(placeholders(sentence["ko"]))
+
+
+@pytest.fixture
+def sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "late": {"en": "rank {rank} is {seconds:.1f} s late", "ko": "rank {rank}이(가) {seconds:.1f}초 늦음"},
+        "broken": {"en": "{unclosed", "ko": "{0} {rank.x}"},
+    }
+    monkeypatch.setattr(terms, "phrases", lambda: texts)
+
+
+@pytest.mark.usefixtures("sentences")
+@pytest.mark.parametrize(
+    ("lang", "details", "says"),
+    [
+        ("en", {"rank": 3, "seconds": 1.25}, "rank 3 is 1.2 s late"),
+        ("ko", {"rank": 3, "seconds": 1.25}, "rank 3이(가) 1.2초 늦음"),
+        ("fr", {"rank": 3, "seconds": 1.25}, "rank 3 is 1.2 s late"),
+        ("en", {"rank": 3}, "rank 3 is {seconds} s late"),
+        ("en", {}, "rank {rank} is {seconds} s late"),
+        ("en", {"rank": 3, "seconds": "x"}, "rank {rank} is {seconds:.1f} s late (rank=3, seconds=x)"),
+    ],
+)
+def test_say_fills_what_it_has(lang: str, details: dict[str, object], says: str) -> None:
+    assert terms.say("late", lang, **details) == says
+
+
+def test_a_missing_sentence_shows_its_key() -> None:
+    assert terms.say("no-such-sentence", node="n1", rank=0) == "[no-such-sentence] (node=n1, rank=0)"
+
+
+@pytest.mark.usefixtures("sentences")
+@pytest.mark.parametrize("lang", terms.LANGUAGES)
+def test_a_broken_sentence_is_shown_and_not_raised(lang: str) -> None:
+    assert "rank=1" in terms.say("broken", lang, rank=1)
+
+
+@given(
+    key=st.sampled_from(sorted(terms.phrases()) or ["none"]),
+    lang=st.sampled_from(["en", "ko", "xx"]),
+    details=st.dictionaries(
+        st.sampled_from(["rank", "node", "seconds", "ratio", "ranks", "path", "count", "group"]),
+        st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.lists(st.integers())),
+    ),
+)
+def test_say_never_raises(key: str, lang: str, details: dict[str, object]) -> None:
+    assert terms.say(key, lang, **details)

@@ -1,0 +1,181 @@
+"""Promises about the source that no single test could keep: who may import, who may write, how long is long."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import evenpace
+
+SOURCE = Path(evenpace.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+MAX_MODULE, MAX_FUNCTION = 500, 60
+
+# Longer than that, each with its reason: "path" or "path:function" → why.
+LONG: dict[str, str] = {}
+
+STANDARD = sys.stdlib_module_names | {"sitecustomize", "__future__"}
+WRITING_MODULES = {
+    "subprocess",
+    "socket",
+    "shutil",
+    "tempfile",
+    "multiprocessing",
+    "urllib",
+    "http",
+    "ssl",
+    "asyncio",
+}
+WRITING_CALLS = set(
+    "write write_text write_bytes writelines truncate unlink mkdir makedirs rmdir removedirs rename renames touch "
+    "symlink symlink_to hardlink_to link chmod chown lchown utime mkfifo mknod setxattr system popen fork kill killpg "
+    "send_signal terminate suspend resume execv execve execvp spawnv posix_spawn save savez savetxt tofile dump "
+    "exec eval compile_command nice ionice cpu_affinity rlimit".split()
+)
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def name(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def within(*rooms: str) -> list[Path]:
+    """Return the modules of rooms, such as "tap" or "collect/job"."""
+    return [path for path in MODULES if any(path.is_relative_to(SOURCE / room) for room in rooms)]
+
+
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the full name of each import, at any depth, with its line."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module or "", node.lineno
+
+
+def at_import(path: Path) -> Iterator[str]:
+    """Yield the top-level package of each import that runs when the module is imported."""
+    pending: list[ast.AST] = [tree(path)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield (node.module or "").split(".")[0]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+@pytest.mark.parametrize("path", within("tap"), ids=name)
+def test_tap_needs_the_standard_library_only(path: Path) -> None:
+    """torch is the worker's own, and looked at only where it is already there."""
+    own = {"evenpace_tap", "torch"} if "inject" in path.parts else {"evenpace"}
+    assert [
+        (module, line) for module, line in imports(path) if module.split(".")[0] not in STANDARD | own
+    ] == []
+    assert "torch" not in at_import(path)
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p not in within("tap/inject")], ids=name)
+def test_torch_stays_inside_workers(path: Path) -> None:
+    assert [line for module, line in imports(path) if module.split(".")[0] == "torch"] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_untrusted_bytes_are_never_code(path: Path) -> None:
+    modules = {module.split(".")[0] for module, _ in imports(path)}
+    assert modules & {"pickle", "marshal", "shelve", "dill", "cloudpickle"} == set()
+    assert [line for call, line in calls(path) if call in {"eval", "exec"}] == []
+    shells = [n.lineno for n in ast.walk(tree(path)) if isinstance(n, ast.keyword) and n.arg == "shell"]
+    assert shells == []
+
+
+def calls(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield what is called as a bare name, with its line."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, node.lineno
+
+
+def writing(node: ast.Call) -> bool:
+    """Tell whether a call can change the world: by its name, or by the mode it opens a file with."""
+    called = node.func
+    if isinstance(called, ast.Name):
+        return called.id in {"exec", "eval"} or (called.id == "open" and not reads_only(node, position=1))
+    if not isinstance(called, ast.Attribute):
+        return False
+    if called.attr == "open":
+        return not reads_only(node, position=0)
+    if called.attr in {
+        "replace",
+        "remove",
+    }:  # of a path: one argument; str.replace takes two, list.remove is local
+        return len(node.args) == 1 and not node.keywords and is_path(called.value)
+    return called.attr in WRITING_CALLS
+
+
+def reads_only(node: ast.Call, position: int) -> bool:
+    modes = [k.value for k in node.keywords if k.arg == "mode"] + node.args[position : position + 1]
+    if (
+        isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "os"
+    ):
+        return [getattr(flag, "attr", "") for flag in node.args[1:]] == ["O_RDONLY"]
+    return all(isinstance(m, ast.Constant) and not set(str(m.value)) & set("wax+") for m in modes)
+
+
+def is_path(value: ast.expr) -> bool:
+    """Tell whether an expression may be a path or the os module (all but literals and calls of str methods)."""
+    return not (isinstance(value, ast.Constant | ast.JoinedStr))
+
+
+@pytest.mark.parametrize("path", within("collect", "detect"), ids=name)
+def test_reading_rooms_cannot_write(path: Path) -> None:
+    """collect/ and detect/ can only read: no writing call, no module that could."""
+    modules = {(module, line) for module, line in imports(path) if module.split(".")[0] in WRITING_MODULES}
+    assert modules == set()
+    found = [
+        (ast.unparse(node.func), node.lineno)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and writing(node)
+    ]
+    assert found == []
+
+
+def sizes(path: Path) -> Iterator[tuple[str, int, int]]:
+    """Yield (name, lines, limit) of a module and each of its functions."""
+    yield name(path), len(path.read_text("utf-8").splitlines()), MAX_MODULE
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            yield f"{name(path)}:{node.name}", lines, MAX_FUNCTION
+
+
+def test_long_ones_have_a_reason() -> None:
+    long = {what: lines for path in MODULES for what, lines, limit in sizes(path) if lines > limit}
+    assert {what: lines for what, lines in long.items() if what not in LONG} == {}
+    assert set(LONG) <= set(long), "a reason outlived its module"
+
+
+def public(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name[0] != "_":
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from public(node.body)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_public_things_are_described(path: Path) -> None:
+    assert path.name == "__init__.py" or ast.get_docstring(tree(path))
+    assert [node.name for node in public(tree(path).body) if not ast.get_docstring(node)] == []
