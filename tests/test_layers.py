@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from importlinter.cli import lint_imports
 
 
 def test_import_contracts_are_kept(
     repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from importlinter.cli import lint_imports
-
     monkeypatch.chdir(repository)
     broken = lint_imports(config_filename="pyproject.toml", no_cache=True, no_logo=True)
     assert broken == 0, capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Promises about the source that no single test could keep: who may import, who may write, how long is long."""
+"""Promises about the whole source: who may import what, who may write, and how long is too long."""
 
 from __future__ import annotations
 
@@ -31,12 +31,25 @@ WRITING_MODULES = {
     "ssl",
     "asyncio",
 }
-WRITING_CALLS = set(
-    "write write_text write_bytes writelines truncate unlink mkdir makedirs rmdir removedirs rename renames touch "
-    "symlink symlink_to hardlink_to link chmod chown lchown utime mkfifo mknod setxattr system popen fork kill killpg "
-    "send_signal terminate suspend resume execv execve execvp spawnv posix_spawn save savez savetxt tofile dump "
-    "exec eval compile_command nice ionice cpu_affinity rlimit".split()
-)
+WRITING_CALLS = {
+    *(
+        "write",
+        "write_text",
+        "write_bytes",
+        "writelines",
+        "truncate",
+        "touch",
+        "tofile",
+        "save",
+        "savez",
+        "savetxt",
+    ),
+    *("unlink", "mkdir", "makedirs", "rmdir", "removedirs", "rename", "renames", "mkfifo", "mknod", "dump"),
+    *("symlink", "symlink_to", "hardlink_to", "link", "chmod", "chown", "lchown", "utime", "setxattr"),
+    *("system", "popen", "fork", "execv", "execve", "execvp", "spawnv", "posix_spawn"),
+    *("kill", "killpg", "send_signal", "terminate", "suspend", "resume"),
+    *("nice", "ionice", "cpu_affinity", "rlimit"),
+}
 
 
 @cache
@@ -115,28 +128,25 @@ def writing(node: ast.Call) -> bool:
         return False
     if called.attr == "open":
         return not reads_only(node, position=0)
-    if called.attr in {
-        "replace",
-        "remove",
-    }:  # of a path: one argument; str.replace takes two, list.remove is local
-        return len(node.args) == 1 and not node.keywords and is_path(called.value)
+    if called.attr == "replace":  # a path's takes one argument, a string's two, a dataclass's keywords
+        return len(node.args) == 1 and not node.keywords
+    if called.attr == "remove":
+        return of_os(called)
     return called.attr in WRITING_CALLS
 
 
+def of_os(called: ast.expr) -> bool:
+    return (
+        isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "os"
+    )
+
+
 def reads_only(node: ast.Call, position: int) -> bool:
-    modes = [k.value for k in node.keywords if k.arg == "mode"] + node.args[position : position + 1]
-    if (
-        isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "os"
-    ):
+    """Tell whether an `open` (its mode at `position`) only reads."""
+    if of_os(node.func):
         return [getattr(flag, "attr", "") for flag in node.args[1:]] == ["O_RDONLY"]
+    modes = [k.value for k in node.keywords if k.arg == "mode"] + node.args[position : position + 1]
     return all(isinstance(m, ast.Constant) and not set(str(m.value)) & set("wax+") for m in modes)
-
-
-def is_path(value: ast.expr) -> bool:
-    """Tell whether an expression may be a path or the os module (all but literals and calls of str methods)."""
-    return not (isinstance(value, ast.Constant | ast.JoinedStr))
 
 
 @pytest.mark.parametrize("path", within("collect", "detect"), ids=name)
