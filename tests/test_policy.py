@@ -149,6 +149,30 @@ def reads_only(node: ast.Call, position: int) -> bool:
     return all(isinstance(m, ast.Constant) and not set(str(m.value)) & set("wax+") for m in modes)
 
 
+@pytest.mark.parametrize(
+    ("code", "writes"),
+    [
+        ("open(path)", False),
+        ("open(path, 'rb')", False),
+        ("open(path, mode='a')", True),
+        ("open(path, mode)", True),
+        ("path.open()", False),
+        ("path.open('r+b')", True),
+        ("os.open(path, os.O_RDONLY)", False),
+        ("os.open(path, os.O_RDWR)", True),
+        ("path.replace(other)", True),
+        ("text.replace('a', 'b')", False),
+        ("ranks.remove(3)", False),
+        ("os.remove(path)", True),
+        ("process.kill()", True),
+    ],
+)
+def test_a_writing_call_is_recognised(code: str, writes: bool) -> None:
+    call = ast.parse(code, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert writing(call) is writes
+
+
 @pytest.mark.parametrize("path", within("collect", "detect"), ids=name)
 def test_reading_rooms_cannot_write(path: Path) -> None:
     """collect/ and detect/ can only read: no writing call, no module that could."""

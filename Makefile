@@ -1,0 +1,68 @@
+# evenpace: `make demo` and `make test` set up what they need in .venv and run on Linux with Python 3.11 or newer.
+
+PYTHON ?= python3
+# The job brings its own torch in real use; demo, tests and benches take this one.
+TORCH ?= torch==2.13.0
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs reference bench-faults bench-overhead clean
+
+help:
+	@echo "make demo            set up, train a small GPT on four emulated nodes, disturb it, show the report"
+	@echo "make test            set up and run linters, type checker and tests"
+	@echo "make lint            ruff, mypy and import-linter only"
+	@echo "make docs            build the documentation into site/"
+	@echo "make reference       write docs/reference/ anew from the code"
+	@echo "make bench-faults    every fault at many seeds: verdicts, times, false alarms"
+	@echo "make bench-overhead  iteration time with and without evenpace, in interleaved pairs"
+	@echo "make clean           remove .venv and everything that was built"
+
+demo: $(VENV)/ready
+	$(BIN)/evenpace demo
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/ready-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/ready-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+reference: $(VENV)/ready
+	$(BIN)/python scripts/generate_reference.py
+
+bench-faults: $(VENV)/ready
+	$(BIN)/python benchmarks/faults.py
+
+bench-overhead: $(VENV)/ready
+	$(BIN)/python benchmarks/overhead.py
+
+clean:
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+# Set-up: one stamp a stage, made again when the dependencies change.
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"evenpace needs Python 3.11 or newer; $(PYTHON) is {v[0]}.{v[1]}: try `make $(MAKECMDGOALS) PYTHON=python3.11`")'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module: install it first (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/ready: $(VENV)/made pyproject.toml
+	$(PIP) install --editable . "$(TORCH)"
+	@touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready
+	$(PIP) install --editable ".[dev]"
+	@touch $@
+
+$(VENV)/ready-docs: $(VENV)/made pyproject.toml
+	$(PIP) install --editable ".[docs]"
+	@touch $@
