@@ -5,7 +5,8 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet  # twice: errors only
+# Quiet twice: errors only.
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs reference bench-faults bench-overhead clean

@@ -1,0 +1,127 @@
+"""The documentation is complete and true: a page for everything, generated parts up to date, links that work."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from evenpace import faults, terms
+from evenpace.cli import EXIT_CODES, cli
+from evenpace.report.metrics import METRICS
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "AGENTS.md"])
+COMMANDS = cli.list_commands(click.Context(cli))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def page_id(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+@cache
+def anchors(path: Path) -> frozenset[str]:
+    """Return the anchors of a page: headings as mkdocs names them, and explicit ids."""
+    text = re.sub(r"```.*?```", "", read(path), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    slugs = {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+    return frozenset(slugs | set(re.findall(r'id="([^"]+)"', text)))
+
+
+def test_generated_reference_is_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "generate_reference.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_has_a_page(name: str) -> None:
+    page = DOCS / "commands" / f"{name}.md"
+    assert read(page).startswith(f"# evenpace {name}\n")
+    assert f"../reference/commands.md#evenpace-{name}" in read(page)
+    assert f"evenpace-{name}" in anchors(DOCS / "reference" / "commands.md")
+
+
+def test_every_term_has_an_anchor() -> None:
+    known = {f"{facet}-{slug}" for facet, found in terms.facets().items() for slug in found}
+    assert known <= anchors(DOCS / "reference" / "terms.md")
+
+
+def test_every_fault_to_inject_has_an_anchor_and_says_known_terms() -> None:
+    assert set(faults.names()) <= anchors(DOCS / "reference" / "faults.md")
+    assert {slug for name in faults.names() for slug in faults.find(name).slugs} <= set(
+        terms.facets()["fault"]
+    )
+
+
+def test_every_metric_and_exit_code_is_described() -> None:
+    metrics = read(DOCS / "reference" / "metrics.md")
+    assert [metric for metric in metric_names() if f"`{metric}`" not in metrics] == []
+    assert [c for c in EXIT_CODES if f"`{c}`" not in read(DOCS / "reference" / "exit-codes.md")] == []
+
+
+def metric_names() -> list[str]:
+    return [getattr(metric, "name", str(metric)) for metric in METRICS]
+
+
+def links(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (file, anchor) of each link within the repository."""
+    text = re.sub(r"```.*?```", "", read(path), flags=re.DOTALL)
+    for target in LINK.findall(text):
+        if "://" not in target:
+            file, _, anchor = target.partition("#")
+            yield file, anchor
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_links_lead_somewhere(path: Path) -> None:
+    for file, anchor in links(path):
+        target = (path.parent / file).resolve() if file else path
+        assert target.exists(), f"{page_id(path)} links to {file}"
+        assert not anchor or anchor in anchors(target), f"{page_id(path)} links to {file}#{anchor}"
+
+
+def test_navigation_names_every_page() -> None:
+    navigation = set(re.findall(r": ([\w/-]+\.md)$", read(ROOT / "mkdocs.yml"), flags=re.MULTILINE))
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    assert {page for page in pages if not page.startswith("benchmarks/")} | {
+        "benchmarks/index.md"
+    } == navigation
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_options_in_examples_exist(path: Path) -> None:
+    """Every `evenpace …` line in a page is one that the command line takes (up to the job's own `--`)."""
+    for line in examples(read(path)):
+        assert unknown_options(line) == [], f"{page_id(path)}: {line}"
+
+
+def examples(text: str) -> Iterator[str]:
+    for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL):
+        joined = block.replace("\\\n", " ")
+        yield from re.findall(r"(?:^\$ |\$\()(evenpace [^\n)#\"]+)", joined, flags=re.MULTILINE)
+
+
+def unknown_options(line: str) -> list[str]:
+    words = line.partition(" -- ")[0].split()[1:]
+    command: Any = cli
+    while words and isinstance(command, click.Group):
+        command = command.get_command(click.Context(command), words.pop(0))
+    known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+    return [
+        word for word in words if word.startswith("--") and word.split("=")[0] not in known | {"--help", "--"}
+    ]
