@@ -1,4 +1,4 @@
-"""The documentation is complete and true: a page for everything, generated parts up to date, links that work."""
+"""The documentation is complete and true: a page for everything, the generated parts up to date."""
 
 from __future__ import annotations
 
