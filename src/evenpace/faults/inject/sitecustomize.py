@@ -18,6 +18,7 @@ def _arm() -> None:
     try:
         loader = SourceFileLoader("_evenpace_planted", str(_FOLDER.parent / "planted.py"))
         planted = ModuleType(loader.name)
+        planted.__file__ = loader.path
         sys.modules[loader.name] = planted  # dataclasses look their module up
         loader.exec_module(planted)
         planted.arm(os.environ)
