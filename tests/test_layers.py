@@ -12,5 +12,5 @@ def test_import_contracts_are_kept(
     repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(repository)
-    broken = lint_imports(config_filename="pyproject.toml", no_cache=True, no_logo=True)
+    broken = lint_imports(config_filename="pyproject.toml", no_cache=True)
     assert broken == 0, capsys.readouterr().out

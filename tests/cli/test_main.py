@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -159,3 +161,14 @@ def test_help_imports_nothing_heavy(argv: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1].split() == ["imported:"]
+
+
+def test_help_says_how_long_it_took(capsys: pytest.CaptureFixture[str]) -> None:
+    """The bar is 150 ms; it is told and not asserted, since the machine may be busy."""
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "evenpace", "--help"], capture_output=True, check=True)
+        took.append(time.perf_counter() - began)
+    with capsys.disabled():
+        print(f"\nevenpace --help: median {statistics.median(took) * 1000:.0f} ms (bar: 150 ms)")
