@@ -88,8 +88,8 @@ KINDS = (
     "barrier",
 )
 
-# Beside PATH.ring lies PATH.groups: JSON lines {"key": group, "name": ..., "ranks": [global ranks], "ns": monotonic};
-# the last line for a key wins (a key may be reused after a group is destroyed).
+# Beside PATH.ring lies PATH.groups: JSON lines {"key": group, "name": ..., "ranks": [global ranks], "ns":
+# monotonic}; the last line for a key wins (a key may be reused after a group is destroyed).
 GROUPS_SUFFIX = ".groups"
 RING_SUFFIX = ".ring"
 

@@ -1,0 +1,191 @@
+"""Read the rings that the tap writes, from outside the worker and while it writes them."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenpace.tap.inject.evenpace_tap import layout
+
+RECORD_DTYPE = np.dtype(list(layout.RECORD_FIELDS))
+POLLED_DTYPE = np.dtype([("index", "<u8"), *layout.RECORD_FIELDS])
+_MOST_OPEN = 8192  # records that are looked at again; the oldest beyond that are given up
+_MOST_GROUPS_BYTES = 8 << 20
+_MOST_CAPACITY = 1 << 20
+
+
+class RingError(Exception):
+    """The file is not a ring that this version can read; the message says why."""
+
+
+@dataclass(frozen=True)
+class RingHeader:
+    """A ring's header at one moment; the fields are those of layout.HEADER_FIELDS and of its text areas."""
+
+    header_bytes: int
+    record_bytes: int
+    capacity: int
+    tap_kind: int
+    head: int
+    rank: int
+    world_size: int
+    local_rank: int
+    pid: int
+    state: int
+    exit_code: int
+    wall_offset_ns: int
+    heartbeat_ns: int
+    started_ns: int
+    exited_ns: int
+    lost: int
+    optimizer_steps: int
+    stack_ns: int
+    stack_changes: int
+    pid_start_ticks: int
+    node: str
+    message: str
+    exception: str
+    stack: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """A process group: its name, and the global rank of each of its ranks in order."""
+
+    name: str
+    ranks: tuple[int, ...]
+
+
+class RingReader:
+    """One worker's ring. Raises RingError where the file is none; OSError where it cannot be opened."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.missed = 0  # records that were overwritten before they were read
+        self._next = 0
+        self._open: NDArray[np.void] = np.empty(0, POLLED_DTYPE)
+        with path.open("rb") as file:
+            self._check(file.read(layout.HEADER_BYTES), os.fstat(file.fileno()).st_size)
+            self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._slots = np.frombuffer(self._memory, RECORD_DTYPE, self._capacity, layout.HEADER_BYTES)
+
+    def _check(self, start: bytes, size: int) -> None:
+        if len(start) < layout.HEADER_BYTES:
+            raise RingError(f"{self.path}: cut short: {size} bytes")
+        if not start.startswith(layout.MAGIC):
+            raise RingError(f"{self.path}: not a ring of this version of evenpace, or not yet written")
+        header, record, capacity = struct.unpack_from("<III", start, 8)
+        if (header, record) != (layout.HEADER_BYTES, layout.RECORD_BYTES):
+            raise RingError(f"{self.path}: a ring of another layout: header {header}, record {record} bytes")
+        if not 0 < capacity <= _MOST_CAPACITY or capacity & (capacity - 1):
+            raise RingError(f"{self.path}: its capacity is not a power of two: {capacity}")
+        if size < header + capacity * record:
+            raise RingError(f"{self.path}: cut short: {size} bytes, {capacity} records expected")
+        self._capacity = int(capacity)
+
+    def header(self) -> RingHeader:
+        """Return the header as it is now. A text that is being written may come out mixed."""
+        start = self._memory[: layout.HEADER_BYTES]
+        numbers = {
+            name: struct.unpack_from(code, start, offset)[0]
+            for name, (offset, code) in layout.HEADER_FIELDS.items()
+            if name != "magic"
+        }
+        return RingHeader(
+            **numbers,
+            node=_text(start, layout.NODE_AREA),
+            message=_text(start, layout.MESSAGE_AREA),
+            exception=_text(start, layout.EXCEPTION_AREA),
+            stack=_text(start, layout.STACK_AREA),
+        )
+
+    def poll(self) -> NDArray[np.void]:
+        """Return what is new or has changed since the last poll, in order of index; dtype POLLED_DTYPE.
+
+        A record is looked at again until it has completed and no wait on it is under way.
+        """
+        changed = self._reread()
+        fresh = self._fresh()
+        kept = np.concatenate([self._open, fresh])
+        self._open = kept[_unsettled(kept)][-_MOST_OPEN:]
+        return np.concatenate([changed, fresh])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        del self._slots
+        self._memory.close()
+
+    def _reread(self) -> NDArray[np.void]:
+        """Read the open records again; return those that differ, and forget those that were overwritten."""
+        now, valid = self._read(self._open["index"])
+        before, self._open = self._open[valid], now
+        changed: NDArray[np.void] = now[now != before]
+        return changed
+
+    def _fresh(self) -> NDArray[np.void]:
+        head = min(struct.unpack_from("<Q", self._memory, layout.HEADER_FIELDS["head"][0])[0], 1 << 62)
+        first = max(self._next, head - self._capacity)
+        self.missed += first - self._next
+        records, valid = self._read(np.arange(first, max(first, head), dtype=np.uint64))
+        # The first one that is still being written ends this poll, unless it was overwritten meanwhile.
+        writing = np.flatnonzero(~valid & ~self._overwritten(first, valid.size))
+        end = int(writing[0]) if writing.size else valid.size
+        kept = records[: np.count_nonzero(valid[:end])]
+        self.missed += end - kept.size
+        self._next = first + end
+        return kept
+
+    def _overwritten(self, first: int, count: int) -> NDArray[np.bool_]:
+        """Tell of each index whether its slot holds, or is being given to, a later record."""
+        head = struct.unpack_from("<Q", self._memory, layout.HEADER_FIELDS["head"][0])[0]
+        lasting: int = max(
+            head - self._capacity - first, 0
+        )  # before this place in the array, all is overwritten
+        return np.arange(count) < lasting
+
+    def _read(self, index: NDArray[np.uint64]) -> tuple[NDArray[np.void], NDArray[np.bool_]]:
+        """Copy the records of these indices; return those that are whole, and which they are."""
+        slots = (index % np.uint64(self._capacity)).astype(np.intp)
+        before = self._slots["marker"][slots]
+        copies = self._slots[slots]
+        after = self._slots["marker"][slots]
+        valid = (before == index + np.uint64(1)) & (after == before)
+        records = np.empty(np.count_nonzero(valid), POLLED_DTYPE)
+        records["index"] = index[valid]
+        for name in RECORD_DTYPE.names or ():
+            records[name] = copies[name][valid]
+        return records, valid
+
+
+def _unsettled(records: NDArray[np.void]) -> NDArray[np.bool_]:
+    return (records["complete_ns"] == 0) | (records["return_ns"] == 0) | (records["waiting"] != 0)
+
+
+def _text(start: bytes, area: tuple[int, int]) -> str:
+    offset, size = area
+    return start[offset : offset + size].split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def read_groups(path: Path) -> dict[int, Group]:
+    """Return the process groups of a .groups file by key; damaged lines are skipped."""
+    try:
+        with path.open("rb") as file:
+            lines = file.read(_MOST_GROUPS_BYTES).splitlines()
+    except FileNotFoundError:
+        return {}
+    return dict(filter(None, map(_group, lines)))
+
+
+def _group(line: bytes) -> tuple[int, Group] | None:
+    try:
+        fields = json.loads(line)
+        return int(fields["key"]), Group(str(fields["name"]), tuple(int(rank) for rank in fields["ranks"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None

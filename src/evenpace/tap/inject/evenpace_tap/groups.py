@@ -1,0 +1,58 @@
+"""Process groups by the key that their records carry: published as JSON lines beside the ring."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from types import ModuleType
+from typing import Any
+
+from . import layout
+
+
+def backend_keys(distributed: ModuleType, group: Any) -> dict[str, int]:
+    """Return the address of each backend object of a process group, by backend type (GLOO, NCCL, ...)."""
+    keys = {}
+    for name, kind in distributed.ProcessGroup.BackendType.__members__.items():
+        try:
+            keys[name] = int(group._backend_id(kind))
+        except RuntimeError:  # the group has no backend of that type
+            continue
+    return keys
+
+
+class Groups:
+    """Publishes each group once. Never raises: a group that cannot be published is only nameless."""
+
+    def __init__(self, distributed: ModuleType, ring_path: str) -> None:
+        self._distributed = distributed
+        self._path = ring_path.removesuffix(layout.RING_SUFFIX) + layout.GROUPS_SUFFIX
+        self._published: dict[int, tuple[str, list[int]]] = {}
+
+    def publish(self) -> None:
+        """Append a line for each backend of each group that is new since the last call."""
+        try:
+            known = list(self._distributed._world.pg_group_ranks.items())
+            new = {key: entry for group, ranks in known for key, entry in self._unpublished(group, ranks)}
+            if new:
+                self._append("".join(_line(key, *entry) for key, entry in new.items()))
+                self._published.update(new)
+        except Exception:  # a dict that changes while it is listed, a full disk: the next call tries again
+            return
+
+    def _unpublished(self, group: Any, ranks: dict[int, int]) -> list[tuple[int, tuple[str, list[int]]]]:
+        entry = (str(group.group_name), sorted(ranks, key=lambda rank: ranks[rank]))
+        keys = set(backend_keys(self._distributed, group).values())
+        return [(key, entry) for key in keys if self._published.get(key) != entry]
+
+    def _append(self, text: str) -> None:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+
+def _line(key: int, name: str, ranks: list[int]) -> str:
+    return json.dumps({"key": key, "name": name, "ranks": ranks, "ns": time.monotonic_ns()}) + "\n"
