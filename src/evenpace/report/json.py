@@ -1,0 +1,92 @@
+"""The report as JSON: the envelope of findings (schema 1), and beside it the rest of the story."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from evenpace.findings import Finding, to_builtins
+from evenpace.report import view
+from evenpace.report.loss import lost
+from evenpace.report.story import Incarnation, Raised, Story
+from evenpace.report.verdict import state, verdict
+from evenpace.report.words import retell, sentence
+from evenpace.watch.events import stamp
+
+
+def to_json(story: Story, lang: str) -> bytes:
+    """Encode the story; `states` runs parallel to `findings`. Times are RFC 3339, spans are seconds."""
+    return msgspec.json.format(msgspec.json.encode(report(story, lang)), indent=2) + b"\n"
+
+
+def report(story: Story, lang: str) -> dict[str, Any]:
+    """Return the report as plain dictionaries and lists."""
+    ranked = story.ranked()
+    return to_builtins(_say(raised.finding, lang) for raised in ranked) | {
+        "states": [_state(raised) for raised in ranked],
+        "verdict": verdict(story, lang),
+        "run": _run(story),
+        "incarnations": [_incarnation(incarnation, lang) for incarnation in story.in_order()],
+        "decisions": [msgspec.to_builtins(decision) for _, decision in story.decisions],
+        "checkpoints_skipped": [msgspec.to_builtins(event) for _, event in story.skipped],
+        "degraded": [msgspec.to_builtins(event) for _, event in story.degraded],
+        "lost_seconds": msgspec.to_builtins(lost(story)),
+        "damaged_lines": story.damaged,
+    }
+
+
+def _say(finding: Finding, lang: str) -> Finding:
+    return replace(
+        finding,
+        summary=sentence(finding, lang),
+        advice=tuple(replace(advice, text=retell(advice.text, finding, lang)) for advice in finding.advice),
+        missing=tuple(retell(text, finding, lang) for text in finding.missing),
+    )
+
+
+def _state(raised: Raised) -> dict[str, Any]:
+    return {
+        "id": raised.id,
+        "incarnation": raised.incarnation,
+        "iteration": raised.iteration,
+        "raised": stamp(raised.raised),
+        "onset": stamp(raised.onset),
+        "closed": _time(raised.closed),
+        "closed_iteration": raised.closed_iteration,
+        "reason": raised.reason,
+    }
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else stamp(at)
+
+
+def _run(story: Story) -> dict[str, Any]:
+    facts = msgspec.to_builtins(story.run) if story.run else {}
+    return {name: value for name, value in facts.items() if name not in ("event", "time")} | {
+        "state": state(story),
+        "exit_code": story.end.exit_code if story.end else None,
+        "started": _time(story.started),
+        "latest": _time(story.latest),
+        "restarts_used": story.restarts(),
+        "nodes_out": story.nodes_out(),
+    }
+
+
+def _incarnation(incarnation: Incarnation, lang: str) -> dict[str, Any]:
+    start = view.start_of(incarnation, lang)
+    return {
+        "incarnation": incarnation.number,
+        "nodes": incarnation.nodes,
+        "checkpoint": incarnation.checkpoint,
+        "step": incarnation.step,
+        "started": _time(incarnation.started),
+        "ended": _time(incarnation.ended),
+        "outcome": incarnation.outcome,
+        "exit_code": incarnation.exit_code,
+        "operations": incarnation.operations,
+        "iterations": {"count": start.count, "median": start.median, "slowest": start.slowest},
+        "workers": [msgspec.to_builtins(row) for row in view.workers(incarnation, lang)],
+    }

@@ -1,0 +1,123 @@
+"""The report on a terminal: the verdict, then facts, findings, timeline and workers, from 60 columns up."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evenpace.report import view
+from evenpace.report.story import Story
+from evenpace.report.verdict import timeline, verdict
+from evenpace.report.words import clock, duration, line, sparkline
+from evenpace.terms import say
+
+MOST_WORKERS = 16
+SEVERITY_STYLE = {"critical": "bold red", "warning": "bold yellow", "info": "bold"}
+KIND_STYLE = {"fault": "red", "decision": "cyan", "relief": "green", "note": "yellow", "run": ""}
+
+
+def print_report(story: Story, console: Console, lang: str) -> None:
+    """Print the report; colours only where the console is a terminal."""
+    console.print(render(story, lang, console.width))
+
+
+def render(story: Story, lang: str, width: int) -> RenderableType:
+    """Return the report as one renderable for `width` columns."""
+    name = line(story.run.run) if story.run else ""
+    title = Text.assemble((say("report-title", lang), "dim"), "  ", (name, "dim"))
+    parts: list[RenderableType] = [title, Text(verdict(story, lang), style="bold"), Text()]
+    parts.append(pairs(view.facts(story, lang)))
+    for heading, body in (
+        ("report-findings", _findings(story, lang)),
+        ("report-iterations", _iterations(story, lang, width)),
+        ("report-timeline", _timeline(story, lang)),
+        ("report-workers", _workers(story, lang)),
+    ):
+        parts += [Text(), Text(say(heading, lang), style="bold underline"), body]
+    return Group(*parts)
+
+
+def pairs(rows: list[tuple[str, str]]) -> Table:
+    """Lay out labels and values in two columns."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(Text(label), Text(value))
+    return grid
+
+
+def _findings(story: Story, lang: str) -> RenderableType:
+    cards = view.cards(story, lang)
+    if not cards:
+        return Text(say("report-none", lang))
+    return Group(*(_card(card, lang) for card in cards))
+
+
+def _card(card: view.Card, lang: str) -> RenderableType:
+    head = Text.assemble(
+        (card.severity_label, SEVERITY_STYLE[card.severity]), "  ", (card.who, "bold"), f"  {card.fault}"
+    )
+    rows = [
+        ("when", f"{card.when} ({card.state})"),
+        ("confidence", card.confidence),
+        ("done", card.deed),
+        ("victims", card.victims),
+        ("evidence", "\n".join(card.evidence)),
+        ("advice", "\n".join(f"{text}\n$ {command}" if command else text for text, command in card.advice)),
+        ("missing", "\n".join(card.missing)),
+        ("incidents", "\n".join(f"{id_}: {why}" for id_, why in card.incidents)),
+    ]
+    body = Group(
+        Text(card.sentence), pairs([(say(f"report-{key}", lang), value) for key, value in rows if value])
+    )
+    return Group(head, Padding(body, (0, 0, 1, 2)))
+
+
+def _iterations(story: Story, lang: str, width: int) -> RenderableType:
+    table = _table("incarnation", "count", "median", "slowest", "outcome", lang=lang)
+    sparks: list[RenderableType] = []
+    starts = view.starts(story, lang)
+    top = max((start.slowest or 0.0 for start in starts), default=0.0)
+    for start in starts:
+        median, slowest = duration(start.median), duration(start.slowest)
+        table.add_row(str(start.number), str(start.count), median, slowest, Text(start.outcome))
+        spark = sparkline(start.durations, max(width - 6, 10), top)
+        if spark:
+            sparks.append(Text(f"{start.number:>3}  {spark}", no_wrap=True, style="cyan"))
+    return Group(table, *sparks)
+
+
+def _table(*columns: str, lang: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for column in columns:
+        numeric = column in ("count", "median", "slowest", "busy", "waiting", "share")
+        table.add_column(say(f"report-col-{column}", lang), justify="right" if numeric else "left")
+    return table
+
+
+def _timeline(story: Story, lang: str) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for moment in timeline(story, lang):
+        grid.add_row(clock(moment.at), Text(moment.text, style=KIND_STYLE[moment.kind]))
+    return grid
+
+
+def _workers(story: Story, lang: str) -> RenderableType:
+    current = story.current()
+    rows = view.workers(current, lang) if current else []
+    if not rows:
+        return Text(say("report-none", lang))
+    shown = sorted(rows, key=lambda row: -(row.busy or 0.0))[:MOST_WORKERS]
+    table = _table("rank", "node", "busy", "waiting", "share", "end", lang=lang)
+    for row in sorted(shown, key=lambda row: row.rank):
+        share = "?" if row.share is None else f"{row.share:.0%}"
+        busy, waiting = duration(row.busy), duration(row.waiting)
+        table.add_row(str(row.rank), Text(row.node), busy, waiting, share, Text(row.end))
+    if len(shown) == len(rows):
+        return table
+    return Group(table, Text(say("report-busiest", lang, shown=len(shown), count=len(rows)), style="dim"))
