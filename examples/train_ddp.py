@@ -82,7 +82,7 @@ def main() -> None:
             with contextlib.nullcontext() if synchronise else model.no_sync():
                 loss = next_token_loss(model(tokens), targets) / args.accumulate
                 loss.backward()
-            used, total = used + ids, total + float(loss)
+            used, total = used + ids, total + float(loss.detach())
         optimizer.step()
         optimizer.zero_grad()
         journal.step(step, used, total if rank == 0 else None)

@@ -76,7 +76,7 @@ def main() -> None:
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        journal.step(step, ids, float(loss) if rank == 0 else None)
+        journal.step(step, ids, float(loss.detach()) if rank == 0 else None)
         if args.checkpoint_dir and (step + 1) % args.checkpoint_every == 0:
             save(args.checkpoint_dir, step + 1, model, optimizer)
 

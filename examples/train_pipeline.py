@@ -89,7 +89,7 @@ def main() -> None:
             schedule.step()
         optimizer.step()
         optimizer.zero_grad()
-        loss = float(torch.stack(losses).mean()) if last else None
+        loss = float(torch.stack(losses).mean().detach()) if last else None
         journal.step(step, ids if rank == 0 else [], loss)
         if args.checkpoint_dir and (step + 1) % args.checkpoint_every == 0:
             save(args.checkpoint_dir, step + 1, stage, optimizer)
