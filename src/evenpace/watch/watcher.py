@@ -1,12 +1,37 @@
-"""The watcher: one incarnation's rings and logs in, events and findings out. (Contract; under construction.)"""
+"""The watcher: one incarnation's rings, processes and logs in, events and findings out."""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from evenpace.watch.events import Event
+from evenpace.collect.job.rings import RingError
+from evenpace.findings import Finding
+from evenpace.tap.inject.evenpace_tap import layout
+from evenpace.watch.events import (
+    Event,
+    FindingClosed,
+    FindingRaised,
+    PeriodFound,
+    WatchDegraded,
+    WorkerJoined,
+    stamp,
+)
+from evenpace.watch.exits import ExitWatch
+from evenpace.watch.groups import GroupBook
+from evenpace.watch.hang import HangWatch
+from evenpace.watch.joining import IterationJoiner, WorkerIteration, keys
+from evenpace.watch.measuring import Measured, measure
+from evenpace.watch.mismatch import judge_mismatch
+from evenpace.watch.slow import SlowSaying, SlowWatch
+from evenpace.watch.worker import Worker
+
+HANG_EVERY_S = 0.5
+BLIND_AFTER_S = 90.0  # from the start of an incarnation until the lack of any tap is said
 
 
 class Watching(Protocol):
@@ -24,3 +49,221 @@ class Watching(Protocol):
 
 WatcherFactory = Callable[[int, Path, dict[str, Path]], Watching]
 """(incarnation, folder of rings, log file by node) -> a watcher."""
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Watch one incarnation of a job. `clock` gives epoch seconds, `monotonic_ns` the clock of the rings."""
+
+    incarnation: int
+    rings: Path
+    logs: dict[str, Path]
+    clock: Callable[[], float] = time.time
+    monotonic_ns: Callable[[], int] = time.monotonic_ns
+    book: GroupBook = field(default_factory=GroupBook)
+    workers: dict[int, Worker] = field(default_factory=dict)
+    joiner: IterationJoiner = field(default_factory=IterationJoiner)
+    slow: SlowWatch = field(default_factory=SlowWatch)
+    hang: HangWatch = field(default_factory=HangWatch)
+    exits: ExitWatch = field(init=False)
+    findings: FindingBook = field(init=False)
+    _iteration: int = 0
+    _known: set[Path] = field(default_factory=set)
+    _periods: dict[int, int] = field(default_factory=dict)
+    _started: float = 0.0
+    _blind_told: bool = False
+    _hang_looked: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._started = self.clock()
+        self.exits = ExitWatch(self.incarnation, self.logs, judge_mismatch)
+        self.findings = FindingBook(self.incarnation)
+
+    def poll(self) -> list[Event]:
+        """Look once; return what is new."""
+        now_ns, now = self.monotonic_ns(), self.clock()
+        events = self._discover(now)
+        for worker in self._in_order():
+            events += self._read(worker, now_ns, now)
+        events += self._join(now_ns, now)
+        events += self._exits(now)
+        events += self._hangs(now_ns, now)
+        return events + self._blind(now)
+
+    def agent_exited(self, node: str, exit_code: int | None) -> None:
+        """Take the launcher's word that an agent ended."""
+        self.exits.agent_exited(node, exit_code, self.clock())
+
+    def settled(self) -> bool:
+        """Tell whether nothing more will be said."""
+        return self.exits.settled(self._in_order())
+
+    def _in_order(self) -> list[Worker]:
+        return [self.workers[rank] for rank in sorted(self.workers)]
+
+    def _discover(self, now: float) -> list[Event]:
+        events: list[Event] = []
+        for path in sorted(self.rings.glob(f"*{layout.RING_SUFFIX}")):
+            if path in self._known:
+                continue
+            try:
+                worker = Worker.open(path, self.book)
+            except (RingError, OSError):
+                continue  # not written yet; the next look finds it
+            if worker.header.rank >= 0:
+                self._known.add(path)
+                events.append(self._welcome(worker, now))
+        return events
+
+    def _welcome(self, worker: Worker, now: float) -> WorkerJoined:
+        if worker.id.rank in self.workers:
+            self._start_over()
+        self.workers[worker.id.rank] = worker
+        native = worker.header.tap_kind == layout.TAP_NATIVE
+        return WorkerJoined(
+            time=stamp(now),
+            incarnation=self.incarnation,
+            rank=worker.id.rank,
+            local_rank=worker.id.local_rank,
+            world_size=worker.header.world_size,
+            node=worker.id.node,
+            pid=worker.id.pid,
+            tap="native" if native else "python",
+            note=worker.header.message,
+        )
+
+    def _start_over(self) -> None:
+        """Forget all workers: the job's own launcher has started them again."""
+        self.workers.clear()
+        self._periods.clear()
+        self.joiner, self.slow, self.hang = IterationJoiner(), SlowWatch(), HangWatch()
+        self.exits = ExitWatch(self.incarnation, self.logs, judge_mismatch)
+
+    def _read(self, worker: Worker, now_ns: int, now: float) -> list[Event]:
+        for span in worker.poll(now_ns):
+            operations = worker.window.slice(span.first, span.last)
+            self.joiner.add(worker.id.rank, WorkerIteration(span, operations, keys(operations, worker.id.rank)))
+        period, rank = worker.tracker.period, worker.id.rank
+        if period is None or self._periods.get(rank) == worker.tracker.period_changes:
+            return []
+        if rank in self._periods:
+            self.slow.work_changed()
+        self._periods[rank] = worker.tracker.period_changes
+        kinds = Counter(layout.KINDS[int(kind)] for kind in worker.window.tail(period.length)["kind"])
+        return [
+            PeriodFound(
+                time=stamp(now),
+                incarnation=self.incarnation,
+                rank=rank,
+                operations=period.length,
+                kinds=dict(kinds),
+            )
+        ]
+
+    def _join(self, now_ns: int, now: float) -> list[Event]:
+        events: list[Event] = []
+        for parts in self.joiner.ready(self._expected()):
+            measured = measure(self._iteration, self._refreshed(parts))
+            self._iteration += 1
+            start = now - (now_ns - measured.start_ns) / 1e9
+            events.append(measured.event(self.incarnation, start, self.book))
+            events += self._judge_pace(measured, start, parts, now)
+        return events
+
+    def _expected(self) -> list[int]:
+        """Return the ranks whose iterations belong together; none while the world is incomplete."""
+        if not self.workers:
+            return []
+        world = max(worker.header.world_size for worker in self.workers.values())
+        return sorted(self.workers) if len(self.workers) >= world else []
+
+    def _refreshed(self, parts: dict[int, WorkerIteration]) -> dict[int, WorkerIteration]:
+        """Read the operations again: they may have completed since the span ended."""
+        return {
+            rank: WorkerIteration(
+                part.span, self.workers[rank].window.slice(part.span.first, part.span.last), part.keys
+            )
+            for rank, part in parts.items()
+        }
+
+    def _judge_pace(
+        self, measured: Measured, start: float, parts: dict[int, WorkerIteration], now: float
+    ) -> list[Event]:
+        duration = measured.sample.duration
+        self.hang.intervals.append(duration)
+        events: list[Event] = self.findings.close("hang", now, now, "relief")
+        for saying in self.slow.feed(measured.sample, measured.start_ns, start, parts, self._in_order()):
+            events += self._told(saying, now)
+        return events
+
+    def _told(self, saying: SlowSaying, now: float) -> list[Event]:
+        if saying.finding is None:
+            return self.findings.close("slow", now, saying.since, "relief", saying.iteration)
+        return [self.findings.say("slow", saying.finding, now, saying.iteration)]
+
+    def _exits(self, now: float) -> list[Event]:
+        events, finding = self.exits.poll(self._in_order(), now)
+        return [*events, self.findings.say("crash", finding, now)] if finding else events
+
+    def _hangs(self, now_ns: int, now: float) -> list[Event]:
+        if now - self._hang_looked < HANG_EVERY_S or self.exits.failing or self.findings.is_open("hang"):
+            return []
+        self._hang_looked = now
+        finding = self.hang.look(self._in_order(), now_ns, now) if self._expected() else None
+        return [self.findings.say("hang", finding, now)] if finding else []
+
+    def _blind(self, now: float) -> list[Event]:
+        if self._blind_told or self.workers or now - self._started < BLIND_AFTER_S:
+            return []
+        self._blind_told = True
+        text = "no worker has shown a tap yet: it starts with torch.distributed.init_process_group"
+        return [WatchDegraded(time=stamp(now), incarnation=self.incarnation, text=text)]
+
+
+@dataclass(slots=True)
+class FindingBook:
+    """Number the findings of an incarnation, and keep the one that is open of each kind of trouble."""
+
+    incarnation: int
+
+    _open: dict[str, int] = field(default_factory=dict)
+    _count: int = 0
+
+    def is_open(self, trouble: str) -> bool:
+        """Tell whether a finding of this trouble stands."""
+        return trouble in self._open
+
+    def say(self, trouble: str, finding: Finding, now: float, iteration: int | None = None) -> FindingRaised:
+        """Raise a finding, or replace the open one of the same trouble."""
+        if trouble not in self._open:
+            self._open[trouble] = self._count
+            self._count += 1
+        return FindingRaised(
+            time=stamp(now),
+            incarnation=self.incarnation,
+            id=self._open[trouble],
+            finding=finding,
+            iteration=iteration,
+        )
+
+    def close(  # noqa: PLR0913 - what, when told, when over, why, where
+        self, trouble: str, now: float, since: float, reason: str, iteration: int | None = None
+    ) -> list[Event]:
+        """Close the open finding of this trouble, if there is one."""
+        if trouble not in self._open:
+            return []
+        return [
+            FindingClosed(
+                time=stamp(now),
+                incarnation=self.incarnation,
+                id=self._open.pop(trouble),
+                reason=reason,
+                since=stamp(since),
+                iteration=iteration,
+            )
+        ]
+
+
+def create(incarnation: int, rings: Path, logs: dict[str, Path]) -> Watching:
+    """Return a watcher of a real job."""
+    return Watcher(incarnation, rings, logs)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 TAIL_BYTES = 256 * 1024
 _EXIT = re.compile(r"exitcode\s{0,8}: (-?\d{1,4}) \(pid: (\d{1,9})\)")
+_CLOSED = re.compile(r"Sending process (\d{1,9}) closing signal (SIG[A-Z]{2,9})")
 _FAILED = re.compile(r"failed \(exitcode: (-?\d{1,4})\) local_rank: (\d{1,5}) \(pid: (\d{1,9})\)")
 
 
@@ -68,6 +69,11 @@ def logged_exits(lines: list[LogLine]) -> dict[int, LoggedExit]:
 def _codes(text: str) -> list[tuple[int, int]]:
     found = [(int(code), int(pid)) for code, pid in _EXIT.findall(text)]
     return found + [(int(code), int(pid)) for code, _local_rank, pid in _FAILED.findall(text)]
+
+
+def closed_by_agent(lines: list[LogLine]) -> dict[int, str]:
+    """Return by pid the signal with which an agent closed a worker because another one had failed."""
+    return {int(pid): name for line in lines for pid, name in _CLOSED.findall(line.text)}
 
 
 def last_error_lines(lines: list[LogLine], count: int = 5) -> list[LogLine]:
