@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import struct
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ POLLED_DTYPE = np.dtype([("index", "<u8"), *layout.RECORD_FIELDS])
 _MOST_OPEN = 8192  # records that are looked at again; the oldest beyond that are given up
 _MOST_GROUPS_BYTES = 8 << 20
 _MOST_CAPACITY = 1 << 20
+_MOST_HEAD = 1 << 62
 
 
 class RingError(Exception):
@@ -64,21 +65,24 @@ class Group:
 
 
 class RingReader:
-    """One worker's ring. Raises RingError where the file is none; OSError where it cannot be opened."""
+    """One worker's ring. Raises RingError where the file is none; OSError where it cannot be opened.
+
+    It reads and does not map: a file that is cut short meanwhile must not kill the reader with SIGBUS.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.missed = 0  # records that were overwritten before they were read
         self._next = 0
         self._open: NDArray[np.void] = np.empty(0, POLLED_DTYPE)
-        with path.open("rb") as file:
-            self._check(file.read(layout.HEADER_BYTES), os.fstat(file.fileno()).st_size)
-            self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._slots = np.frombuffer(self._memory, RECORD_DTYPE, self._capacity, layout.HEADER_BYTES)
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.close = weakref.finalize(
+            self, os.close, self._file
+        )  # for those who cannot wait for the collector
+        self._capacity = self._check(self._bytes(0, layout.HEADER_BYTES))
 
-    def _check(self, start: bytes, size: int) -> None:
-        if len(start) < layout.HEADER_BYTES:
-            raise RingError(f"{self.path}: cut short: {size} bytes")
+    def _check(self, start: bytes) -> int:
+        """Return the ring's capacity in records."""
         if not start.startswith(layout.MAGIC):
             raise RingError(f"{self.path}: not a ring of this version of evenpace, or not yet written")
         header, record, capacity = struct.unpack_from("<III", start, 8)
@@ -86,13 +90,14 @@ class RingReader:
             raise RingError(f"{self.path}: a ring of another layout: header {header}, record {record} bytes")
         if not 0 < capacity <= _MOST_CAPACITY or capacity & (capacity - 1):
             raise RingError(f"{self.path}: its capacity is not a power of two: {capacity}")
+        size = os.fstat(self._file).st_size
         if size < header + capacity * record:
             raise RingError(f"{self.path}: cut short: {size} bytes, {capacity} records expected")
-        self._capacity = int(capacity)
+        return int(capacity)
 
     def header(self) -> RingHeader:
         """Return the header as it is now. A text that is being written may come out mixed."""
-        start = self._memory[: layout.HEADER_BYTES]
+        start = self._bytes(0, layout.HEADER_BYTES)
         numbers = {
             name: struct.unpack_from(code, start, offset)[0]
             for name, (offset, code) in layout.HEADER_FIELDS.items()
@@ -117,11 +122,6 @@ class RingReader:
         self._open = kept[_unsettled(kept)][-_MOST_OPEN:]
         return np.concatenate([changed, fresh])
 
-    def close(self) -> None:
-        """Let go of the file."""
-        del self._slots
-        self._memory.close()
-
     def _reread(self) -> NDArray[np.void]:
         """Read the open records again; return those that differ, and forget those that were overwritten."""
         now, valid = self._read(self._open["index"])
@@ -130,42 +130,57 @@ class RingReader:
         return changed
 
     def _fresh(self) -> NDArray[np.void]:
-        head = min(struct.unpack_from("<Q", self._memory, layout.HEADER_FIELDS["head"][0])[0], 1 << 62)
+        """Read on to the head, or to the first record that is still being written."""
+        head = self._head()
         first = max(self._next, head - self._capacity)
         self.missed += first - self._next
         records, valid = self._read(np.arange(first, max(first, head), dtype=np.uint64))
-        # The first one that is still being written ends this poll, unless it was overwritten meanwhile.
-        writing = np.flatnonzero(~valid & ~self._overwritten(first, valid.size))
+        overwritten = np.arange(valid.size) < self._head() - self._capacity - first
+        writing = np.flatnonzero(~valid & ~overwritten)
         end = int(writing[0]) if writing.size else valid.size
         kept = records[: np.count_nonzero(valid[:end])]
         self.missed += end - kept.size
         self._next = first + end
         return kept
 
-    def _overwritten(self, first: int, count: int) -> NDArray[np.bool_]:
-        """Tell of each index whether its slot holds, or is being given to, a later record."""
-        head = struct.unpack_from("<Q", self._memory, layout.HEADER_FIELDS["head"][0])[0]
-        lasting: int = max(
-            head - self._capacity - first, 0
-        )  # before this place in the array, all is overwritten
-        return np.arange(count) < lasting
+    def _head(self) -> int:
+        head: int = struct.unpack("<Q", self._bytes(layout.HEADER_FIELDS["head"][0], 8))[0]
+        return min(head, _MOST_HEAD)
 
     def _read(self, index: NDArray[np.uint64]) -> tuple[NDArray[np.void], NDArray[np.bool_]]:
         """Copy the records of these indices; return those that are whole, and which they are."""
         slots = (index % np.uint64(self._capacity)).astype(np.intp)
-        before = self._slots["marker"][slots]
-        copies = self._slots[slots]
-        after = self._slots["marker"][slots]
-        valid = (before == index + np.uint64(1)) & (after == before)
+        copies = self._copy(slots)
+        valid = copies["marker"] == index + np.uint64(1)
+        valid &= self._copy(slots)["marker"] == copies["marker"]  # not begun anew while it was being copied
         records = np.empty(np.count_nonzero(valid), POLLED_DTYPE)
         records["index"] = index[valid]
         for name in RECORD_DTYPE.names or ():
             records[name] = copies[name][valid]
         return records, valid
 
+    def _copy(self, slots: NDArray[np.intp]) -> NDArray[np.void]:
+        """Copy the records in these slots; neighbours are read at once."""
+        runs = np.split(slots, np.flatnonzero(np.diff(slots) != 1) + 1)
+        return np.concatenate([self._run(run) for run in runs])
+
+    def _run(self, slots: NDArray[np.intp]) -> NDArray[np.void]:
+        if not slots.size:
+            return np.empty(0, RECORD_DTYPE)
+        offset = layout.HEADER_BYTES + int(slots[0]) * layout.RECORD_BYTES
+        return np.frombuffer(self._bytes(offset, slots.size * layout.RECORD_BYTES), RECORD_DTYPE)
+
+    def _bytes(self, offset: int, size: int) -> bytes:
+        data = os.pread(self._file, size, offset)
+        if len(data) < size:
+            raise RingError(f"{self.path}: cut short: nothing at byte {offset + len(data)}")
+        return data
+
 
 def _unsettled(records: NDArray[np.void]) -> NDArray[np.bool_]:
-    return (records["complete_ns"] == 0) | (records["return_ns"] == 0) | (records["waiting"] != 0)
+    open_ended = (records["complete_ns"] == 0) | (records["return_ns"] == 0)
+    unsettled: NDArray[np.bool_] = open_ended | (records["waiting"] != 0)
+    return unsettled
 
 
 def _text(start: bytes, area: tuple[int, int]) -> str:

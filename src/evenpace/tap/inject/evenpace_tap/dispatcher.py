@@ -1,10 +1,10 @@
 """The pure-Python tap: kernels on torch's c10d dispatcher operators, which every layout passes.
 
 It takes over where the native part cannot be built, loaded or bound. It costs tens of microseconds an
-operation, and completion is seen by asking a Work (every few milliseconds) or by waiting on it: a callback from
-the backend's own threads would need the GIL there, which can deadlock at teardown (pytorch issue 56297). On CUDA
-tensors completion stays unknown (asking would query CUDA events, which may not be done while another thread
-captures a graph); nothing of this was run on CUDA.
+operation, and completion is seen by asking a Work (every few milliseconds) or by waiting on it: a callback
+from the backend's own threads would need the GIL there, which can deadlock at teardown (pytorch issue 56297).
+On CUDA tensors completion stays unknown: asking would query CUDA events, which may not be done while another
+thread captures a graph. Run on Gloo; never run on CUDA.
 """
 
 from __future__ import annotations
