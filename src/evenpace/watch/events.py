@@ -45,6 +45,9 @@ class RunStarted(Event, frozen=True, kw_only=True):
     checkpoint_dir: str | None = None
     restarts: int = 0  # the restart budget
     max_nodes_out: int = 0
+    min_nodes: int = 1
+    tap: str = "auto"
+    folder: str = ""  # where the command was started
 
 
 class IncarnationStarted(Event, frozen=True, kw_only=True):

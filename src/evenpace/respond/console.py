@@ -1,0 +1,80 @@
+"""Say on the terminal what happens to a run: one short line for each event that a person wants to know."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from evenpace.findings import Finding
+from evenpace.terms import label, say
+from evenpace.watch.events import (
+    CheckpointSkipped,
+    Decision,
+    Event,
+    FindingRaised,
+    IncarnationStarted,
+    WatchAttached,
+    WatchDegraded,
+)
+
+
+class Console:
+    """Print `evenpace: ...` lines; a terminal that is gone must not stop the run."""
+
+    def __init__(self, stream: TextIO, lang: str) -> None:
+        self._stream = stream
+        self._lang = lang
+        self._said: dict[int, str] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Say what an event means, if it is worth a line."""
+        text = self._line(event)
+        if not text:
+            return
+        try:
+            print(f"evenpace: {' '.join(text.split())}", file=self._stream, flush=True)
+        except (OSError, ValueError):
+            return
+
+    def _line(self, event: Event) -> str:
+        text = ""
+        match event:
+            case FindingRaised():
+                text = self._finding(event)
+            case Decision():
+                text = self._decision(event)
+            case IncarnationStarted() if event.incarnation:
+                text = self._say("say-started", incarnation=event.incarnation, nodes=", ".join(event.agents))
+            case CheckpointSkipped():
+                key = "say-moved" if event.moved_to else "say-skipped"
+                text = self._say(key, path=event.path, reason=event.reason, moved_to=event.moved_to)
+            case WatchAttached():
+                text = self._say("say-attached", incarnation=event.incarnation)
+            case WatchDegraded():
+                text = event.text
+        return text
+
+    def _say(self, key: str, **details: object) -> str:
+        return say(key, self._lang, **details)
+
+    def _finding(self, event: FindingRaised) -> str:
+        summary = self._summary(event.finding)
+        if self._said.get(event.id) == summary:
+            return ""
+        self._said[event.id] = summary
+        return self._say(
+            "say-finding", fault=label("fault", event.finding.fault, self._lang), summary=summary
+        )
+
+    def _summary(self, finding: Finding) -> str:
+        return self._say(finding.phrase, **finding.details) if finding.phrase else finding.summary
+
+    def _decision(self, event: Decision) -> str:
+        if event.action == "none":
+            return ""
+        return self._say(f"say-{event.action}", reason=event.reason, origin=self._origin(event))
+
+    def _origin(self, event: Decision) -> str:
+        if event.checkpoint is None:
+            return self._say("origin-script")
+        key = "origin-checkpoint" if event.step is not None else "origin-checkpoint-unnumbered"
+        return self._say(key, path=event.checkpoint, step=event.step)

@@ -1,0 +1,93 @@
+"""One incarnation of the job as it runs: its agents and its watcher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING
+
+from evenpace.respond.parts import Parts
+from evenpace.terms import say
+from evenpace.watch.events import Event, WatchDegraded
+
+if TYPE_CHECKING:
+    from evenpace.watch.watcher import Watching
+
+POLL = 0.2  # seconds
+SETTLE = 10.0  # seconds for the watcher to explain a job that ended, or an agent that failed
+
+
+class _Blind:
+    """Stand in for a watcher that failed: it sees nothing."""
+
+    def poll(self) -> list[Event]:
+        return []
+
+    def agent_exited(self, node: str, exit_code: int | None) -> None:
+        """Ignore it."""
+
+    def settled(self) -> bool:
+        return True
+
+
+class Incarnation:
+    """Follow agents and watcher. A watcher that fails ends the watching, never the training."""
+
+    def __init__(self, number: int, nodes: Collection[str], watcher: Watching, parts: Parts) -> None:
+        self.number = number
+        self.codes: dict[str, int | None] = {}  # of ended agents, in order; None where it cannot be known
+        self._nodes = frozenset(nodes)
+        self._watcher = watcher
+        self._parts = parts
+        self._failed_at: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether all agents have ended."""
+        return self._nodes <= self.codes.keys()
+
+    @property
+    def exit_code(self) -> int:
+        """Return the job's exit code: of the agent that failed first; 128 + n for signal n.
+
+        Where nobody knows the codes (agents of an earlier evenpace), 1 if a worker is known to have failed.
+        """
+        code = next((code for code in self.codes.values() if code), 0)
+        if code:
+            return 128 - code if code < 0 else code
+        unknown = any(code is None for code in self.codes.values())
+        return int(unknown and any(end.how != "clean" for end in self._parts.recorder.ledger.exits))
+
+    @property
+    def overdue(self) -> bool:
+        """Tell whether an agent failed so long ago that nobody will explain it any more."""
+        return self._failed_at is not None and self._parts.clock.monotonic() - self._failed_at >= SETTLE
+
+    def look(self) -> None:
+        """Take in what the launcher and the watcher know that is new."""
+        for gone in self._parts.launcher.poll():
+            self.codes[gone.node] = gone.code
+            if gone.code and self._failed_at is None:
+                self._failed_at = self._parts.clock.monotonic()
+            self._guard(partial(self._watcher.agent_exited, gone.node, gone.code))
+        self._guard(self._take)
+
+    def settle(self) -> None:
+        """Wait until the watcher has judged the end of every worker, but not for long."""
+        deadline = self._parts.clock.monotonic() + SETTLE
+        while not self._watcher.settled() and self._parts.clock.monotonic() < deadline:
+            self._parts.clock.sleep(POLL)
+            self.look()
+
+    def _take(self) -> None:
+        for event in self._watcher.poll():
+            self._parts.recorder.write_watched(event)
+
+    def _guard(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as error:
+            self._watcher = _Blind()
+            text = say("degraded-watch-failed", self._parts.lang, error=f"{type(error).__name__}: {error}")
+            event = WatchDegraded(time=self._parts.clock.stamp(), incarnation=self.number, text=text)
+            self._parts.recorder.write(event)

@@ -1,0 +1,92 @@
+"""Put every event of a run where it belongs: log, ledger, and whoever listens (terminal, metrics)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from evenpace.respond.ledger import Ledger
+from evenpace.watch.eventlog import EventWriter
+from evenpace.watch.events import (
+    Event,
+    FindingClosed,
+    FindingRaised,
+    IncarnationStarted,
+    Iteration,
+    PeriodFound,
+    WorkerExited,
+    WorkerJoined,
+)
+
+Listener = Callable[[Event], None]
+
+
+class Recorder:
+    """Record events. A watcher's ids of findings are its own; in the log they count within the run."""
+
+    def __init__(self, writer: EventWriter, listeners: Sequence[Listener] = ()) -> None:
+        self.ledger = Ledger()
+        self._writer = writer
+        self._listeners = listeners
+        self._ids: dict[int, int] = {}
+        self._seen: set[tuple[object, ...]] = set()
+        self._last_iteration = -1
+
+    def load(self, event: Event) -> None:
+        """Take in an event of the log; what a later watcher says again is not written again."""
+        self.ledger.apply(event)
+        if isinstance(event, IncarnationStarted):
+            self._seen, self._last_iteration = set(), -1
+        elif isinstance(event, Iteration):
+            self._last_iteration = event.iteration
+        elif key := _identity(event):
+            self._seen.add(key)
+
+    def write(self, event: Event) -> None:
+        """Record an event of our own."""
+        if isinstance(event, IncarnationStarted):
+            self._ids, self._seen, self._last_iteration = {}, set(), -1
+        self.ledger.apply(event)
+        self._writer.write(event)
+        for listener in self._listeners:
+            listener(event)
+
+    def write_watched(self, event: Event) -> None:
+        """Record an event of a watcher, unless a watcher before it has said the same."""
+        if isinstance(event, Iteration) and event.iteration <= self._last_iteration:
+            return
+        if _identity(event) in self._seen:
+            return
+        if isinstance(event, FindingRaised | FindingClosed):
+            event = replace(event, id=self._number(event))
+        self.write(event)
+
+    def _number(self, event: FindingRaised | FindingClosed) -> int:
+        if event.id not in self._ids:
+            known = self._known(event) if isinstance(event, FindingRaised) else None
+            self._ids[event.id] = self.ledger.last_id + 1 if known is None else known
+        return self._ids[event.id]
+
+    def _known(self, event: FindingRaised) -> int | None:
+        """Return the id of an open finding that says the same, from a watcher before this one."""
+        for number, raised in self.ledger.open.items():
+            same = (raised.finding.fault, raised.finding.subject) == (
+                event.finding.fault,
+                event.finding.subject,
+            )
+            if same and number not in self._ids.values():
+                return number
+        return None
+
+
+def _identity(event: Event) -> tuple[object, ...] | None:
+    """Return what makes an event the same when a second watcher reads the same rings, if anything."""
+    match event:
+        case WorkerJoined():
+            return ("joined", event.rank, event.pid)
+        case WorkerExited():
+            return ("exited", event.rank, event.pid)
+        case PeriodFound():
+            return ("period", event.rank, event.operations)
+    return None

@@ -1,0 +1,91 @@
+"""Put the real parts together and run a job, or go on with one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenpace.errors import Problem
+from evenpace.respond.attach import reload
+from evenpace.respond.interrupts import Interrupts
+from evenpace.respond.launchers.local import LocalLauncher
+from evenpace.respond.mirror import Mirror
+from evenpace.respond.parts import Parts
+from evenpace.respond.recorder import Listener, Recorder
+from evenpace.respond.supervisor import Supervisor
+from evenpace.tap.environment import environment
+from evenpace.terms import say
+from evenpace.watch.eventlog import EventWriter
+from evenpace.watch.events import RunStarted
+from evenpace.watch.runfolder import RunFolder
+from evenpace.watch.watcher import Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Who hears of events, in which language, and the descriptor for the job's output (None: not shown)."""
+
+    listeners: tuple[Listener, ...]
+    lang: str
+    output: int | None
+
+
+def run(job: RunStarted, folder: RunFolder, around: Surroundings) -> int:
+    """Run a job to its end; return the exit code for evenpace. Raises Problem where it cannot be started."""
+    with _recorder(folder, around) as recorder:
+        return _supervise(job, folder, around, recorder, Supervisor.run)
+
+
+def attach(folder: RunFolder, around: Surroundings) -> int:
+    """Go on with a run whose evenpace died; raises Problem where that is impossible."""
+    with _recorder(folder, around) as recorder:
+        job = reload(folder, recorder)
+        try:
+            os.chdir(job.folder or ".")
+        except OSError as error:
+            raise Problem(
+                f"cannot enter {job.folder}, where the run was started: {error.strerror}"
+            ) from error
+        return _supervise(job, folder, around, recorder, Supervisor.attach)
+
+
+def _supervise(
+    job: RunStarted,
+    folder: RunFolder,
+    around: Surroundings,
+    recorder: Recorder,
+    act: Callable[[Supervisor], int],
+) -> int:
+    launcher = LocalLauncher(job.command, str(folder.path), emulate=bool(job.nodes))
+    started = recorder.ledger.started
+    if started is not None:
+        launcher.adopt(started.agents)
+    mirror = Mirror(around.output) if around.output is not None else None
+    try:
+        with Interrupts() as interrupts:
+            parts = Parts(
+                folder, launcher, recorder, Watcher, environment, interrupts, mirror=mirror, lang=around.lang
+            )
+            return act(Supervisor(job, parts))
+    finally:
+        if mirror:
+            mirror.close()
+        print(f"evenpace: {say('say-run-folder', around.lang, folder=_short(folder))}", file=sys.stderr)
+
+
+@contextmanager
+def _recorder(folder: RunFolder, around: Surroundings) -> Iterator[Recorder]:
+    writer = EventWriter(folder.events)
+    try:
+        yield Recorder(writer, around.listeners)
+    finally:
+        writer.close()
+
+
+def _short(folder: RunFolder) -> str:
+    """Return the folder's path as a person would type it from here."""
+    return os.path.relpath(folder.path) if folder.path.is_relative_to(Path.cwd()) else str(folder.path)

@@ -1,0 +1,216 @@
+"""Keep one job going: start it, watch it, decide, and start it again where the policy says so.
+
+Each incarnation has a watcher of its own, and nothing of the last one decides about the next. Whatever fails
+on our side ends at most the watching, never the training.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from evenpace.errors import Problem
+from evenpace.respond.checkpoints import Checkpoint, Skipped, newest_valid, set_aside
+from evenpace.respond.incarnation import POLL, Incarnation
+from evenpace.respond.judging import Cause, decision, judge
+from evenpace.respond.launchers import NodeStart
+from evenpace.respond.parts import Parts
+from evenpace.terms import say
+from evenpace.watch.events import (
+    CheckpointSkipped,
+    FindingClosed,
+    IncarnationEnded,
+    IncarnationStarted,
+    RunEnded,
+    RunStarted,
+    WatchAttached,
+    WatchDegraded,
+)
+
+GRACE = 2.0  # seconds for agents to end by themselves; a stopped or hung worker never does
+GAVE_UP = 75  # EX_TEMPFAIL of sysexits.h
+
+
+class Supervisor:
+    """Run one job, or go on with one. `run` and `attach` return the exit code for evenpace.
+
+    That is the job's own code where the job ended by itself, or GAVE_UP where the policy gave up.
+    """
+
+    def __init__(self, job: RunStarted, parts: Parts) -> None:
+        self._job = job
+        self._parts = parts
+        self._recorder = parts.recorder
+        self._clock = parts.clock
+        self._interrupts: list[int] = []
+
+    def run(self) -> int:
+        """Start the job and keep it going; raises Problem where it cannot be started."""
+        self._recorder.write(self._job)
+        return self._guarded(lambda: self._keep_going(self._start(0, None)))
+
+    def attach(self) -> int:
+        """Go on with the ledger's incarnation, whose agents the launcher has adopted."""
+        started = self._recorder.ledger.started
+        if started is None:
+            raise Problem(f"the run in {self._parts.folder.path} never started its job; start a new run")
+        self._recorder.write(
+            WatchAttached(time=self._clock.stamp(), pid=os.getpid(), incarnation=started.incarnation)
+        )
+        nodes, rings = list(started.agents), Path(started.rings)
+        incarnation = self._watch(started.incarnation, nodes, rings, from_end=True)
+        return self._guarded(lambda: self._keep_going(incarnation))
+
+    def _guarded(self, act: Callable[[], int]) -> int:
+        """Close the run in the log even where the job could not be started."""
+        try:
+            return act()
+        except Problem as problem:
+            self._recorder.write(
+                RunEnded(time=self._clock.stamp(), outcome="failed", exit_code=problem.exit_code)
+            )
+            raise
+
+    def _keep_going(self, incarnation: Incarnation) -> int:
+        while (cause := self._follow(incarnation)) is not None:
+            self._stop(incarnation)
+            if cause.verdict.action == "give-up":
+                return self._give_up(incarnation, cause)
+            incarnation = self._restart(incarnation, cause)
+        return self._finish(incarnation)
+
+    def _follow(self, incarnation: Incarnation) -> Cause | None:
+        """Watch until the job has ended by itself (None) or something must be done."""
+        while True:
+            self._pass_signals()
+            incarnation.look()
+            ended = incarnation.ended
+            if ended:
+                incarnation.settle()
+            cause = None if self._interrupts else judge(incarnation, self._parts)
+            if ended or cause is not None:
+                return cause
+            self._clock.sleep(POLL)
+
+    def _pass_signals(self) -> None:
+        """Pass each signal on once; a second SIGINT ends the job by force."""
+        for number in self._parts.interrupts.take():
+            if number not in self._interrupts:
+                self._parts.launcher.signal(number)
+            elif number == signal.SIGINT:
+                self._parts.launcher.stop(0.0)
+            self._interrupts.append(number)
+
+    # --- starting ---
+
+    def _start(self, number: int, checkpoint: Checkpoint | None) -> Incarnation:
+        folder, nodes = self._parts.folder, self._recorder.ledger.nodes
+        rings, logs = folder.rings(number), folder.logs(number, nodes)
+        starts = [
+            NodeStart(node, self._environment(number, node, rings, checkpoint), logs[node]) for node in nodes
+        ]
+        agents = self._parts.launcher.start(starts)
+        event = IncarnationStarted(
+            time=self._clock.stamp(), incarnation=number, agents=agents, rings=str(rings)
+        )
+        if checkpoint:
+            event = replace(event, checkpoint=str(checkpoint.path), step=checkpoint.step)
+        self._recorder.write(event)
+        return self._watch(number, nodes, rings)
+
+    def _environment(
+        self, number: int, node: str, rings: Path, checkpoint: Checkpoint | None
+    ) -> dict[str, str]:
+        run = str(self._parts.folder.path)
+        tap = self._parts.tap(rings, node, run, number, os.environ, self._job.tap)
+        ours = {"EVENPACE_RUN": run, "EVENPACE_NODE": node, "EVENPACE_INCARNATION": str(number)}
+        if checkpoint:
+            ours["EVENPACE_CHECKPOINT"] = str(checkpoint.path)
+        return {**tap.env, **ours}
+
+    def _watch(
+        self, number: int, nodes: Sequence[str], rings: Path, *, from_end: bool = False
+    ) -> Incarnation:
+        logs = self._parts.folder.logs(number, nodes)
+        if self._parts.mirror:
+            self._parts.mirror.follow(logs, names=bool(self._job.nodes), from_end=from_end)
+        return Incarnation(number, nodes, self._parts.watch(number, rings, logs), self._parts)
+
+    # --- ending and starting again ---
+
+    def _stop(self, incarnation: Incarnation) -> None:
+        """End whatever is left of the incarnation."""
+        survivors = self._parts.launcher.stop(GRACE)
+        if survivors:
+            text = say("degraded-survivors", self._parts.lang, pids=", ".join(map(str, survivors)))
+            self._recorder.write(
+                WatchDegraded(time=self._clock.stamp(), incarnation=incarnation.number, text=text)
+            )
+
+    def _restart(self, incarnation: Incarnation, cause: Cause) -> Incarnation:
+        outcome = "failed" if incarnation.ended else "stopped"
+        self._ended(incarnation, outcome, incarnation.exit_code if incarnation.ended else None)
+        checkpoint = self._checkpoint()
+        event = decision(cause.verdict, cause.finding, incarnation, self._parts)
+        if checkpoint:
+            event = replace(event, checkpoint=str(checkpoint.path), step=checkpoint.step)
+        self._recorder.write(event)
+        self._close_findings(incarnation, "restart")
+        return self._start(incarnation.number + 1, checkpoint)
+
+    def _checkpoint(self) -> Checkpoint | None:
+        """Return the newest valid checkpoint; move damaged newer ones out of the script's way."""
+        if self._job.checkpoint_dir is None:
+            return None
+        folder = Path(self._job.checkpoint_dir)
+        checkpoint, skipped = newest_valid(folder)
+        for one in skipped:
+            self._recorder.write(self._skipped(one, folder))
+        return checkpoint
+
+    def _skipped(self, one: Skipped, folder: Path) -> CheckpointSkipped:
+        moved = set_aside(one.path, folder) if one.damaged else None
+        return CheckpointSkipped(
+            time=self._clock.stamp(),
+            path=str(one.path),
+            reason=one.reason,
+            moved_to=str(moved) if moved else None,
+        )
+
+    def _give_up(self, incarnation: Incarnation, cause: Cause) -> int:
+        self._recorder.write(decision(cause.verdict, cause.finding, incarnation, self._parts))
+        self._close_findings(incarnation, "ended")
+        self._ended(incarnation, "failed", incarnation.exit_code if incarnation.ended else None)
+        return self._over("failed", GAVE_UP)
+
+    def _finish(self, incarnation: Incarnation) -> int:
+        """Record that the job ended by itself, or by the user's signal, which leaves nothing behind."""
+        if self._interrupts:
+            self._stop(incarnation)
+        code = incarnation.exit_code
+        outcome = "interrupted" if self._interrupts else "failed" if code else "finished"
+        self._close_findings(incarnation, "ended")
+        self._ended(incarnation, outcome, code)
+        return self._over(outcome, code)
+
+    def _ended(self, incarnation: Incarnation, outcome: str, code: int | None) -> None:
+        self._recorder.write(
+            IncarnationEnded(
+                time=self._clock.stamp(), incarnation=incarnation.number, outcome=outcome, exit_code=code
+            )
+        )
+
+    def _over(self, outcome: str, code: int) -> int:
+        self._recorder.write(RunEnded(time=self._clock.stamp(), outcome=outcome, exit_code=code))
+        return code
+
+    def _close_findings(self, incarnation: Incarnation, reason: str) -> None:
+        for number in list(self._recorder.ledger.open):
+            now = self._clock.stamp()
+            self._recorder.write(
+                FindingClosed(time=now, incarnation=incarnation.number, id=number, reason=reason, since=now)
+            )
