@@ -5,8 +5,8 @@ layers or micro-batches for the iteration. Here the end of the sequence must rep
 repetition reaches back farthest wins. Rare symbols (extra operations) are then told apart from the iteration.
 
 The sequence alone cannot tell M identical micro-batches a step from M iterations, nor buckets of equal bytes
-from one bucket: `marks` decide; without them the answer is the micro-batch (for a single symbol, `enter_ns` may
-decide).
+from one bucket: `marks` decide; without them the answer is the micro-batch (for a single symbol, `enter_ns`
+may decide).
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from evenpace.detect.rotation import burst_length, rotate
 
 WINDOW = 16_384  # operations looked at, from the end
 MIN_REPEATS = 3
-_EXTRA_SHARE = 0.1  # extra operations among all, at most, where no marks decide
+_NOISE_SHARE = 0.1  # of rare symbols, at most, that may be dropped to find a repetition
+# Where no marks decide: the share of extra operations in a block, at most, and in a block of many iterations.
+_EXTRA_SHARE, _EXTRA_SHARE_OF_MANY, _MANY = 0.1, 1 / 3, 5
 _LEVELS = 3
 # Operations that must repeat where no step confirms the iteration: short stretches may be inner ones.
-_SINGLE_SYMBOL, _POINT_TO_POINT, _STEPS_UNSEEN = 128, 1024, 4096
+_SINGLE_SYMBOL, _POINT_TO_POINT, _NO_STEPS, _OTHER_STEPS = 128, 1024, 1024, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,14 @@ class Period:
         doubled = np.concatenate([self.pattern, self.pattern])
         return self.length == other.length and find_exact(doubled, other.pattern) is not None
 
+    def tiles(self, other: Period) -> bool:
+        """Tell whether the other is several of this one and a few extra operations."""
+        own = np.isin(other.pattern, self.pattern)
+        count = int(own.sum()) // self.length
+        if not _plausible(other.pattern, own, count):
+            return False
+        return find_exact(np.tile(self.pattern, count + 1), other.pattern[own]) is not None
+
 
 @dataclass(frozen=True, slots=True)
 class _Cycle:
@@ -75,14 +85,15 @@ def find_period(
     """Return the iteration that the end of `symbols` repeats exactly three times or more, or None.
 
     `symbols`, `enter_ns`: one an operation, in order of issue (`symbols.encode`). `marks`: shape (rows, 2),
-    operations issued since `symbols[0]` and optimizer steps taken, read at any moments, in order.
+    operations issued since `symbols[0]` and optimizer steps taken, read at any moments, in order; None where they
+    cannot be known, no rows where they are not known yet.
     """
     offset = max(0, len(symbols) - WINDOW)
     if len(symbols) < MIN_REPEATS:
         return None
     window = symbols[offset:]
-    seen = None if marks is None or len(marks) < 2 else marks - np.array([offset, 0])
-    levels = (_level(window, mask, seen) for mask in without_rare(window, _EXTRA_SHARE, _LEVELS))
+    seen = None if marks is None else (marks - np.array([offset, 0]))[marks[:, 0] >= offset]
+    levels = (_level(window, mask, seen) for mask in without_rare(window, _NOISE_SHARE, _LEVELS))
     cycle = next((found for found in levels if found is not None), None)
     if cycle is None:
         return None
@@ -113,8 +124,7 @@ def _level(window: Integers, mask: NDArray[np.bool_], marks: Marks | None) -> _C
     begins = cycle.kept[cycle.first :: cycle.length]
     repetition = np.searchsorted(begins, np.arange(len(window)), side="right") - 1
     regular = regular_symbols(window, repetition, repetitions)
-    fuller = _cycle(window, np.flatnonzero(mask | np.isin(window, regular)), marks)
-    return fuller or cycle
+    return _cycle(window, np.flatnonzero(mask | np.isin(window, regular)), marks)
 
 
 def _cycle(window: Integers, kept: Integers, marks: Marks | None) -> _Cycle | None:
@@ -135,9 +145,9 @@ def _without_steps(window: Integers, cycle: _Cycle) -> _Cycle | None:
     block = window[cycle.kept[len(cycle.kept) - cycle.lag :]]
     found = cycle
     for mask, length in inner_repetitions(block):
-        few = (~mask).sum() <= _EXTRA_SHARE * len(block)
-        if few and not _hollow(block, mask):
-            found = _reduced(window, cycle, block[mask], length, int(mask.sum()) // length)
+        count = int(mask.sum()) // length
+        if _plausible(block, mask, count):
+            found = _reduced(window, cycle, block[mask], length, count)
     return found
 
 
@@ -178,11 +188,12 @@ def _inner_of_steps(window: Integers, cycle: _Cycle, marks: Marks) -> _Cycle | N
 
 
 def _unconfirmed(window: Integers, cycle: _Cycle, marks: Marks) -> _Cycle | None:
-    """Accept a cycle that steps do not confirm: two steps in it (two optimizers), or no steps for long."""
+    """Accept a cycle that steps do not confirm: two steps in it (two optimizers), or nothing else for long."""
     inside = steps.within(marks, cycle.first, len(cycle.kept))
     covered = len(cycle.kept) - cycle.first
     two = steps.steps_spanned(inside) >= 2 * steps.MIN_STEPS and steps.fits(inside, cycle.lag / 2)
-    return _without_steps(window, cycle) if two or covered >= _STEPS_UNSEEN else None
+    least = _OTHER_STEPS if marks[:, 1].any() else _NO_STEPS
+    return _without_steps(window, cycle) if two or covered >= least else None
 
 
 def _reduced(window: Integers, cycle: _Cycle, piece: Integers, length: int, super_period: int) -> _Cycle:
@@ -193,8 +204,19 @@ def _reduced(window: Integers, cycle: _Cycle, piece: Integers, length: int, supe
 
 
 def _hollow(symbols: Integers, mask: NDArray[np.bool_]) -> bool:
-    """Tell whether only send and recv are kept of something that has collectives: micro-batches."""
-    return bool((symbols[mask] < 0).all() and (symbols[~mask] >= 0).any())
+    """Tell whether what was dropped may be what makes an iteration of the rest: too little is left.
+
+    That is where only one symbol is left (buckets of equal bytes and another one), or only send and recv of
+    something that has collectives (micro-batches and the gradients' reduction).
+    """
+    kept, dropped = symbols[mask], symbols[~mask]
+    return bool(len(dropped) and ((kept == kept[0]).all() or ((kept < 0).all() and (dropped >= 0).any())))
+
+
+def _plausible(block: Integers, mask: NDArray[np.bool_], count: int) -> bool:
+    """Tell whether a block may be `count` iterations of what a mask keeps, the rest being extra operations."""
+    share = _EXTRA_SHARE if count < _MANY else _EXTRA_SHARE_OF_MANY
+    return count > 1 and (~mask).sum() <= share * len(block) and not _hollow(block, mask)
 
 
 def _enough(window: Integers, cycle: _Cycle) -> bool:

@@ -71,7 +71,7 @@ def inner_repetitions(block: Integers) -> Iterator[tuple[NDArray[np.bool_], int]
 def without_rare(symbols: Integers, share: float, levels: int) -> Iterator[NDArray[np.bool_]]:
     """Yield masks that keep all symbols, then fewer of the rare ones, dropping up to `share` of all elements.
 
-    The cuts, `levels` at most, are where the symbols' counts differ most: between extras and an iteration's own.
+    The cuts, `levels` at most, are where the symbols' counts differ most: between extras and the iteration.
     """
     _, symbol, count = np.unique(symbols, return_inverse=True, return_counts=True)
     distinct = np.unique(count)

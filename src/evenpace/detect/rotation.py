@@ -1,4 +1,4 @@
-"""Where an iteration begins: after the longest gap in time, or else at its rarest symbol."""
+"""Where an iteration begins: after the longest gap in time if one stands out, or else at its rarest symbol."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from evenpace.detect.repetition import Integers
 
+_CLEAR_RATIO = 1.2  # of the longest gap to the second: what is not clear would differ between workers
 _GAP_RATIO = 3.0  # between gaps inside and outside of bursts
 _REGULAR_SHARE = 0.9
 
@@ -17,6 +18,9 @@ def rotate(sequence: Integers, lag: int, enter_ns: Integers | None) -> int:
     gaps = np.diff(enter_ns)
     whole = len(gaps) // lag * lag
     typical = np.median(gaps[:whole].reshape(-1, lag), axis=0)
+    second, longest = np.sort(typical)[-2:] if lag > 1 else (0, 0)
+    if longest < _CLEAR_RATIO * second:
+        return _rarest(sequence[:lag])
     return (int(typical.argmax()) + 1) % lag
 
 
