@@ -100,6 +100,7 @@ def describe(command: click.Command, context: click.Context) -> Iterator[str]:
     options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
     rows = [option_row(option) for option in options if "--help" not in option.opts]
     yield from table(["Option", "Meaning", "Default"], rows) if rows else ()
+    yield from prose(command.epilog or "")
 
 
 def prose(text: str) -> Iterator[str]:
@@ -204,11 +205,21 @@ def metric_page() -> Iterator[str]:
     yield from (
         "# Metrics",
         "",
-        "Served by `evenpace run --metrics-port`, on the loopback interface by default.",
+        "Served by `evenpace run --metrics-port PORT`, on the loopback interface.",
         "",
     )
-    for metric in METRICS:
-        yield str(metric)
+    yield from table(
+        ["Metric", "Type", "Labels", "Meaning"],
+        (
+            (
+                f'<span id="{metric.name}"></span>`{metric.name}`',
+                metric.kind,
+                ", ".join(f"`{label}`" for label in metric.labels),
+                metric.help,
+            )
+            for metric in METRICS
+        ),
+    )
 
 
 def exit_code_page() -> Iterator[str]:

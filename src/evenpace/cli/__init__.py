@@ -18,12 +18,14 @@ from evenpace import __version__
 from evenpace.errors import Problem
 
 EXIT_CODES = {
-    0: "The command did what it was asked; for `run`: the job ended with 0.",
-    1: "For `run`: the job failed. Any other code of the job passes through as it is.",
-    2: "Usage or input: one line on stderr says what is wrong and what to do.",
-    70: "A defect in evenpace itself: one line says where the details were written.",
-    130: "Interrupted (Ctrl-C).",
-    141: "The reader of our output went away (a closed pipe).",
+    "0": "The command did what it was asked; for `run`, the job ended with 0.",
+    "2": "Usage or input: one line on stderr says what is wrong and what to do.",
+    "70": "A defect in evenpace itself: one line says where the details were written.",
+    "75": "`run --policy restart` gave up: out of restarts, or the same fault came back at the same step.",
+    "128 + n": "For `run`: signal n ended the job.",
+    "130": "Interrupted (Ctrl-C).",
+    "141": "The reader of our output went away (a closed pipe).",
+    "other": "For `run`: the job's own exit code.",
 }
 
 
@@ -82,7 +84,7 @@ def cli() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line; the only way out is an exit code of EXIT_CODES or the job's own."""
+    """Run the command line; the only way out is an exit code of EXIT_CODES."""
     sys.exit(run(cli, sys.argv[1:] if argv is None else list(argv)))
 
 
