@@ -42,3 +42,38 @@ class Measured:
 
 def _rounded(values: Array) -> list[float]:
     return [round(float(value), 6) for value in values]
+
+
+def measure(iteration: int, parts: Mapping[int, WorkerIteration]) -> Measured:
+    """Split every worker's part of an iteration into own time, waiting for others, and transfer."""
+    ranks = sorted(parts)
+    keys = np.concatenate([parts[rank].keys for rank in ranks])
+    operations = [parts[rank].operations for rank in ranks]
+    enters = np.concatenate([ops["enter"] for ops in operations])
+    unique, inverse = np.unique(keys, return_inverse=True)
+    latest = np.zeros(len(unique), np.int64)
+    np.maximum.at(latest, inverse, enters)
+    offset = 0
+    rows, by_group = [], {}
+    for column, rank in enumerate(ranks):
+        ops, span = operations[column], parts[rank].span
+        last_enter = latest[inverse[offset : offset + len(ops)]]
+        offset += len(ops)
+        next_enter = np.append(ops["enter"][1:], span.end_ns)
+        waited = ops["wait_enter"] > 0
+        begin = np.where(waited, ops["wait_enter"], ops["enter"])
+        complete = np.where(ops["complete"] > 0, ops["complete"], next_enter)
+        end = np.where(waited, ops["wait_enter"] + ops["wait_ns"], np.minimum(complete, next_enter))
+        end = np.clip(end, begin, span.end_ns)
+        wait = np.clip(np.minimum(end, last_enter) - begin, 0, None)
+        blocked = end - begin
+        duration = span.end_ns - span.start_ns
+        for group in np.unique(ops["group"]):
+            values = by_group.setdefault(int(group), np.zeros(len(ranks)))
+            values[column] = wait[ops["group"] == group].sum() / 1e9
+        rows.append((duration, max(0, duration - blocked.sum()), wait.sum(), (blocked - wait).sum()))
+    durations, busy, waiting, transfer = np.array(rows, float).T / 1e9
+    sample = Sample(
+        iteration, durations, busy, waiting, transfer, irregular=any(part.span.extra for part in parts.values())
+    )
+    return Measured(ranks, min(part.span.start_ns for part in parts.values()), sample, by_group)
