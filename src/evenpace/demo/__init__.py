@@ -1,0 +1,1 @@
+"""The demo: a real training under watch, one node slowed, another hung, and what evenpace said."""
