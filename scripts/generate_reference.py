@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -118,7 +119,7 @@ def option_row(option: click.Option) -> tuple[str, str, str]:
     kind = "" if option.is_flag or option.count else f" `{option.metavar or choices(option.type)}`"
     default = option.default
     shown = isinstance(default, str | int | float | Path) and default is not False and default != ""
-    return names + kind, option.help or "", f"`{default}`" if shown else ""
+    return names + kind, html.escape(option.help or "", quote=False), f"`{default}`" if shown else ""
 
 
 def choices(kind: click.ParamType) -> str:

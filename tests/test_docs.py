@@ -105,6 +105,13 @@ def test_options_in_examples_exist(path: Path) -> None:
         assert unknown_options(line) == [], f"{page_id(path)}: {line}"
 
 
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_make_targets_exist(path: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read(ROOT / "Makefile"), flags=re.MULTILINE))
+    named = re.findall(r"(?:`|^\$ |^)make ([a-z-]+)", read(path), flags=re.MULTILINE)
+    assert set(named) <= targets
+
+
 def examples(text: str) -> Iterator[str]:
     for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL):
         joined = block.replace("\\\n", " ")
@@ -116,6 +123,7 @@ def unknown_options(line: str) -> list[str]:
     command: Any = cli
     while words and isinstance(command, click.Group):
         command = command.get_command(click.Context(command), words.pop(0))
+        assert command, f"no such command: {line}"
     known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     return [
         word for word in words if word.startswith("--") and word.split("=")[0] not in known | {"--help", "--"}

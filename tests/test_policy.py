@@ -144,7 +144,8 @@ def of_os(called: ast.expr) -> bool:
 def reads_only(node: ast.Call, position: int) -> bool:
     """Tell whether an `open` (its mode at `position`) only reads."""
     if of_os(node.func):
-        return [getattr(flag, "attr", "") for flag in node.args[1:]] == ["O_RDONLY"]
+        flags = {one.attr for one in ast.walk(node.args[1]) if isinstance(one, ast.Attribute)}
+        return "O_RDONLY" in flags and flags <= {"O_RDONLY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"}
     modes = [k.value for k in node.keywords if k.arg == "mode"] + node.args[position : position + 1]
     return all(isinstance(m, ast.Constant) and not set(str(m.value)) & set("wax+") for m in modes)
 
@@ -159,7 +160,9 @@ def reads_only(node: ast.Call, position: int) -> bool:
         ("path.open()", False),
         ("path.open('r+b')", True),
         ("os.open(path, os.O_RDONLY)", False),
+        ("os.open(path, os.O_RDONLY | os.O_CLOEXEC)", False),
         ("os.open(path, os.O_RDWR)", True),
+        ("os.open(path, os.O_RDONLY | os.O_CREAT)", True),
         ("path.replace(other)", True),
         ("text.replace('a', 'b')", False),
         ("ranks.remove(3)", False),
