@@ -50,6 +50,6 @@ def _split(logs: Array, noise: float) -> ChangePoint:
     # How much the cost falls: mean 0 (healthy) before the split, the best non-negative one after it.
     gain = np.append(np.maximum(sum_after, 0) ** 2 / after, 0.0)
     weights = np.exp(np.maximum((gain - gain.max()) / (2 * noise**2), -700))
-    index = int(gain.argmax())
+    index = count - int(gain[::-1].argmax())  # the latest of equals: as little as possible is called slow
     near = weights[max(0, index - 1) : index + 2].sum()
     return ChangePoint(index, float(near / weights.sum()))
