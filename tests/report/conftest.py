@@ -1,10 +1,10 @@
-"""Synthetic runs: what a log of a real one looks like, from a seed. `python conftest.py FOLDER` writes them out."""
+"""Synthetic runs: logs like those of real ones, from a seed. `python conftest.py FOLDER` writes them out."""
 
 from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from evenpace.findings import Advice, Evidence, Finding, Severity, Subject, Term
 from evenpace.terms import say
 from evenpace.watch import events as ev
 
+SLOW = ("non-communication-slow", "slow-worker")
+HANG = ("non-communication-hang", "hang-outside")
 START = 1_789_000_000.0
 
 
@@ -81,9 +83,11 @@ class Script:
 
 
 def _finding(
-    fault: str, phrase: str, rank: int, node: str, ranks: int, since: str, **details: object
+    kind: tuple[str, str], rank: int, node: str, since: str, ranks: int = 4, **details: object
 ) -> Finding:
+    fault, phrase = kind
     values = {"rank": rank, "node": node, **details}
+    command = f"ssh {node} nvidia-smi -q -d CLOCK,TEMPERATURE"
     return Finding(
         fault=fault,
         severity=Severity.CRITICAL if "hang" in fault else Severity.WARNING,
@@ -97,9 +101,7 @@ def _finding(
             Evidence(source=f"logs/0/{node}.log", line=118, text='  File "train.py", line 88, in forward'),
         ),
         advice=(
-            Advice(
-                say("advice-compare-node", "en", **values), f"ssh {node} nvidia-smi -q -d CLOCK,TEMPERATURE"
-            ),
+            Advice(say("advice-compare-node", "en", **values), command),
             Advice(say("advice-exclude-node", "en", **values)),
         ),
         missing=(say("missing-longer", "en", **values),),
@@ -110,7 +112,7 @@ def _finding(
 
 
 def four_nodes() -> list[ev.Event]:
-    """Four nodes and a spare: node1 slows and recovers, node2 hangs, the spare takes over, the run finishes."""
+    """Four nodes and a spare: node1 slows and recovers, node2 hangs, the spare takes over."""
     s = Script()
     nodes = [f"node{i}" for i in range(4)]
     s.add(
@@ -151,7 +153,7 @@ def _slow_spell(s: Script) -> None:
         s.iterate(0, i, 4, {1: 1.8} if 80 <= i < 150 else {})
         if i == 84:
             details = {"slowdown": 1.63, "onset": 80}
-            finding = _finding("non-communication-slow", "slow-worker", 1, "node1", 4, onset, **details)
+            finding = _finding(SLOW, 1, "node1", onset, **details)
             s.add(ev.FindingRaised, incarnation=0, id=1, finding=finding, iteration=80)
             reason = "the loss so far (0.8 s) is below the cost of a restart (12 s)"
             s.add(ev.Decision, incarnation=0, policy="restart", action="none", reason=reason, finding=1)
@@ -163,7 +165,7 @@ def _hang(s: Script) -> None:
     since = s.time
     s.now += 6.3
     details = {"operation": "all_reduce", "seconds": 6.0}
-    finding = _finding("non-communication-hang", "hang-outside", 2, "node2", 4, since, **details)
+    finding = _finding(HANG, 2, "node2", since, **details)
     s.add(ev.FindingRaised, incarnation=0, id=2, finding=finding, iteration=212)
     s.now += 0.1
     s.add(
@@ -209,7 +211,7 @@ def many_workers(iterations: int = 2000, ranks: int = 64) -> list[ev.Event]:
         s.iterate(0, i, ranks, {0: 8.0} if i % 500 == 499 else slow)
         if i == iterations // 3 + 4:
             details = {"slowdown": 1.36, "onset": iterations // 3}
-            finding = _finding("non-communication-slow", "slow-worker", 37, "gpu-004", 64, onset, **details)
+            finding = _finding(SLOW, 37, "gpu-004", onset, ranks, **details)
             s.add(ev.FindingRaised, incarnation=0, id=1, finding=finding, iteration=iterations // 3)
     return s.events
 
@@ -226,13 +228,38 @@ def big() -> list[ev.Event]:
     return many_workers()
 
 
-def _lines(events: list[ev.Event]) -> Iterator[bytes]:
-    for event in events:
-        yield ev.encode(event) + b"\n"
+@pytest.fixture
+def write_log(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that writes the log of a run into a new folder, and returns the folder."""
+
+    def write(events: Iterable[ev.Event], name: str = "run") -> Path:
+        return write_run(events, tmp_path / name)
+
+    return write
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Return a check against a file of `golden/`; where there is none yet it is written, to be looked at."""
+
+    def check(name: str, text: str) -> None:
+        path = Path(__file__).parent / "golden" / name
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            pytest.fail(f"{path} was missing and is written; look at it, then keep it")
+        assert text == path.read_text(encoding="utf-8"), f"delete {path} to have it written anew"
+
+    return check
+
+
+def write_run(events: Iterable[ev.Event], folder: Path) -> Path:
+    """Write the log of a run into `folder`, which is made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "events.jsonl").write_bytes(b"".join(ev.encode(event) + b"\n" for event in events))
+    return folder
 
 
 if __name__ == "__main__":
-    for name, log in (("demo", four_nodes()), ("big", many_workers())):
-        folder = Path(sys.argv[1]) / name
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "events.jsonl").write_bytes(b"".join(_lines(log)))
+    write_run(four_nodes(), Path(sys.argv[1]) / "demo")
+    write_run(many_workers(), Path(sys.argv[1]) / "big")

@@ -32,7 +32,7 @@ def report(story: Story, lang: str) -> dict[str, Any]:
         "decisions": [msgspec.to_builtins(decision) for _, decision in story.decisions],
         "checkpoints_skipped": [msgspec.to_builtins(event) for _, event in story.skipped],
         "degraded": [msgspec.to_builtins(event) for _, event in story.degraded],
-        "lost_seconds": msgspec.to_builtins(lost(story)),
+        "lost_seconds": _rounded(msgspec.to_builtins(lost(story))),
         "damaged_lines": story.damaged,
     }
 
@@ -44,6 +44,11 @@ def _say(finding: Finding, lang: str) -> Finding:
         advice=tuple(replace(advice, text=retell(advice.text, finding, lang)) for advice in finding.advice),
         missing=tuple(retell(text, finding, lang) for text in finding.missing),
     )
+
+
+def _rounded(values: dict[str, Any]) -> dict[str, Any]:
+    """Round to the microsecond: what lies below is noise of the sums."""
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
 
 
 def _state(raised: Raised) -> dict[str, Any]:
@@ -87,6 +92,6 @@ def _incarnation(incarnation: Incarnation, lang: str) -> dict[str, Any]:
         "outcome": incarnation.outcome,
         "exit_code": incarnation.exit_code,
         "operations": incarnation.operations,
-        "iterations": {"count": start.count, "median": start.median, "slowest": start.slowest},
-        "workers": [msgspec.to_builtins(row) for row in view.workers(incarnation, lang)],
+        "iterations": _rounded({"count": start.count, "median": start.median, "slowest": start.slowest}),
+        "workers": [_rounded(msgspec.to_builtins(row)) for row in view.workers(incarnation, lang)],
     }

@@ -18,36 +18,43 @@ def event_line(event: ev.Event, story: Story, lang: str) -> str:
     return f"{time}  {event.__struct_config__.tag}  {text}".rstrip()
 
 
-def _event_words(event: ev.Event, story: Story, lang: str) -> str:  # noqa: PLR0911 - one for each kind of event
+def _event_words(event: ev.Event, story: Story, lang: str) -> str:
     match event:
         case ev.Iteration() if event.durations and event.busy and event.ranks:
             return _iteration_words(event, story, lang)
-        case ev.RunStarted():
-            return line(" ".join([event.run, *event.command]))
-        case ev.IncarnationStarted():
-            key = "report-started" if event.step is None else "report-started-step"
-            return say(
-                key, lang, number=event.incarnation, nodes=", ".join(map(line, event.agents)), step=event.step
-            )
-        case ev.WorkerJoined():
-            return line(f"rank {event.rank} {event.node} pid {event.pid} tap {event.tap} {event.note}")
-        case ev.WorkerExited():
-            return line(f"rank {event.rank} {event.node} {event.how} {event.exception}{event.signal}")
         case ev.FindingRaised():
             return sentence(event.finding, lang)
         case ev.FindingClosed():
             return f"#{event.id} {reason(event.reason, lang)}"
         case ev.Decision():
             return f"{deed(event, lang)}: {line(event.reason)}"
-        case ev.CheckpointSkipped():
-            return line(f"{event.path}: {event.reason}")
         case ev.IncarnationEnded() | ev.RunEnded():
             return outcome(event.outcome, lang)
-        case ev.WatchDegraded():
-            return line(event.text)
+    return line(_plain_words(event))
+
+
+def _plain_words(event: ev.Event) -> str:
+    """Return the words of an event that are the same in all languages."""
+    words = ""
+    match event:
+        case ev.RunStarted():
+            words = " ".join([event.run, *event.command])
+        case ev.IncarnationStarted():
+            step = "" if event.step is None else f" step {event.step}"
+            words = f"{event.incarnation} {' '.join(event.agents)}{step}"
+        case ev.WorkerJoined():
+            words = f"rank {event.rank} {event.node} pid {event.pid} tap {event.tap} {event.note}"
+        case ev.WorkerExited():
+            words = f"rank {event.rank} {event.node} {event.how} {event.exception}{event.signal}"
         case ev.PeriodFound():
-            return f"rank {event.rank}: {event.operations}"
-    return ""
+            words = f"rank {event.rank} operations {event.operations}"
+        case ev.CheckpointSkipped():
+            words = f"{event.path}: {event.reason}"
+        case ev.WatchDegraded():
+            words = event.text
+        case ev.WatchAttached():
+            words = f"pid {event.pid}"
+    return words
 
 
 def _iteration_words(event: ev.Iteration, story: Story, lang: str) -> str:

@@ -19,12 +19,21 @@ from evenpace.watch.eventlog import EventTail
 INTERVAL = 0.25  # seconds between looks at the log
 
 
-def follow(log: Path, console: Console, lang: str, wait: Callable[[float], None] = time.sleep) -> None:
-    """Show a run until it ends or the user presses Ctrl-C. `wait` sleeps between two looks at the log."""
+def follow(
+    log: Path,
+    console: Console,
+    lang: str,
+    wait: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.time,
+) -> None:
+    """Show a run until it ends or the user presses Ctrl-C.
+
+    `wait` sleeps between two looks at the log; `clock` tells the time in seconds since the epoch.
+    """
     tail, story = EventTail(log), Story()
     try:
         if console.is_terminal:
-            _draw(tail, story, console, lang, wait)
+            _draw(tail, story, console, lang, wait, clock)
         else:
             _print(tail, story, console, lang, wait)
     except KeyboardInterrupt:
@@ -33,12 +42,19 @@ def follow(log: Path, console: Console, lang: str, wait: Callable[[float], None]
         console.print(Text(verdict(story, lang), style="bold"))
 
 
-def _draw(tail: EventTail, story: Story, console: Console, lang: str, wait: Callable[[float], None]) -> None:
+def _draw(  # noqa: PLR0913, PLR0917 - what it reads, draws on and waits by
+    tail: EventTail,
+    story: Story,
+    console: Console,
+    lang: str,
+    wait: Callable[[float], None],
+    clock: Callable[[], float],
+) -> None:
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
             for event in tail.read():
                 story.add(event)
-            live.update(live_view(story, lang, console.width, console.height), refresh=True)
+            live.update(live_view(story, lang, console.size, clock()), refresh=True)
             if story.end:
                 return
             wait(INTERVAL)

@@ -22,16 +22,23 @@ _HISTORY = 400  # iterations in the sparkline, at most
 _COLUMN = 50  # characters for one worker, at least
 _LABEL = 20  # characters for its name
 _FINDINGS = 4
+_SILENCE = 3.0  # times the baseline, and seconds, after which a missing iteration is worth a line
 _ALARM = 1.2  # times the baseline from which the pace is shown in red
 
 
-def live_view(story: Story, lang: str, width: int, height: int) -> RenderableType:
-    """Return the run as it stands, for a terminal of `width` by `height` characters."""
+def live_view(story: Story, lang: str, size: tuple[int, int], now: float) -> RenderableType:
+    """Return the run as it stands at `now` (epoch seconds), for a terminal of `size` (width, height)."""
+    width, height = size
     current = story.current()
     parts: list[RenderableType] = [_head(story, current, lang)]
     if current is None or not len(current.iterations):
         return Group(*parts, Text(say("report-live-nothing", lang), style="dim"), _troubles(story, lang))
-    parts += [*_pace(story, current, lang, width), _troubles(story, lang), Text()]
+    parts += [
+        *_pace(story, current, lang, width),
+        *_silence(story, current, lang, now),
+        _troubles(story, lang),
+        Text(),
+    ]
     parts.append(Text(say("report-live-share", lang, count=_RECENT), style="dim"))
     rows = max(height - 12 - min(len(_open(story, lang)), _FINDINGS) * (1 + 80 // width), 3)
     return Group(*parts, _shares(current, width, rows))
@@ -57,6 +64,14 @@ def _pace(story: Story, current: Incarnation, lang: str, width: int) -> list[Ren
     )
     spark = sparkline(recent, width - 1, float(recent.max()))
     return [pace, Text(spark, style="cyan", no_wrap=True), Text(_slowest(current, lang))]
+
+
+def _silence(story: Story, current: Incarnation, lang: str, now: float) -> list[Text]:
+    """Say how long ago the last iteration was, once that is long."""
+    ago = now - (current.iterations.last_time() or now)
+    if story.end or ago < max(_SILENCE * _baseline(story, current), _SILENCE):
+        return []
+    return [Text(say("report-live-ago", lang, time=duration(ago)), style="bold red")]
 
 
 def _baseline(story: Story, current: Incarnation) -> float:

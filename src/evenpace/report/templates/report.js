@@ -24,14 +24,14 @@
       u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
       u.ctx.stroke();
     };
-    const say = (u, text, at, row) => {
+    const say = (u, text, at, y) => {
       const x = Math.max(u.valToPos(at, "x", true), u.bbox.left);
       if (x > u.bbox.left + u.bbox.width) return;
       u.ctx.fillStyle = colour("fg");
       u.ctx.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
       u.ctx.textAlign = "left";
-      u.ctx.textBaseline = "top";
-      u.ctx.fillText(text, x + 4 * devicePixelRatio, u.bbox.top + (3 + 15 * row) * devicePixelRatio);
+      u.ctx.textBaseline = "middle";
+      u.ctx.fillText(text, x + 4 * devicePixelRatio, y);
     };
     const marks = u => {
       u.ctx.save();
@@ -47,11 +47,11 @@
         u.ctx.globalAlpha = 1;
         vertical(u, band.start, "band", []);
         if (!band.open) vertical(u, band.end, "relief", [2, 3]);
-        say(u, band.label, band.start, 1 + i % 3);
+        say(u, band.label, band.start, u.bbox.top + u.bbox.height - (10 + 15 * (i % 3)) * devicePixelRatio);
       });
       for (const at of d.restarts) {
         vertical(u, at, "restart", [7, 4]);
-        say(u, word.restart, at, 0);
+        say(u, word.restart, at, u.bbox.top + 10 * devicePixelRatio);
       }
       u.ctx.restore();
     };

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+
+from evenpace.report.chart import HEIGHT, WIDTH, chart
+from evenpace.report.story import Story, tell
+from evenpace.watch import events as ev
+
+
+def test_onset_relief_and_restart_are_marked(demo: list[ev.Event]) -> None:
+    story = tell(demo)
+    drawn = chart(story)
+    assert drawn is not None
+    assert [band.label for band in drawn.bands] == ["#1 node2", "#2 node1"]
+    assert drawn.bands[1].start == story.findings[1].onset
+    assert drawn.bands[1].end == story.findings[1].closed
+    assert drawn.restarts == [story.incarnations[1].started]
+    assert drawn.above == 0
+
+
+def test_data_has_a_gap_between_incarnations_and_runs_forward(demo: list[ev.Event]) -> None:
+    data = chart(tell(demo)).data()  # type: ignore[union-attr]
+    assert data["seconds"].count(None) == 1  # type: ignore[attr-defined]
+    assert (np.diff(data["times"]) >= 0).all()  # type: ignore[call-overload]
+
+
+def test_outliers_do_not_flatten_the_plot(big: list[ev.Event]) -> None:
+    drawn = chart(tell(big))
+    assert drawn is not None
+    assert drawn.above == 4
+    assert drawn.top < 1 < drawn.longest
+
+
+def test_the_drawing_stays_within_its_frame(demo: list[ev.Event]) -> None:
+    drawn = chart(tell(demo))
+    assert drawn is not None
+    assert len(drawn.polylines()) == 2
+    for points in drawn.polylines():
+        for x, y in (map(float, point.split(",")) for point in points.split()):
+            assert 0 <= x <= WIDTH
+            assert 0 <= y <= HEIGHT
+    assert 2 <= len(drawn.x_ticks()) <= 9
+    assert 2 <= len(drawn.y_ticks()) <= 6
+
+
+def test_nothing_to_draw() -> None:
+    assert chart(Story()) is None
+
+
+def test_iterations_of_no_length_and_at_one_moment_can_be_drawn() -> None:
+    event = ev.Iteration(
+        time=ev.stamp(9), incarnation=0, iteration=0, ranks=[0], durations=[0.0], busy=[0.0], waiting=[0.0]
+    )
+    drawn = chart(tell([event, event]))
+    assert drawn is not None
+    assert drawn.x_ticks()
+    assert drawn.polylines()

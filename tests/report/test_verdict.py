@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from evenpace.report.story import Story, tell
+from evenpace.report.verdict import deed, timeline, verdict
+from evenpace.watch import events as ev
+
+
+def test_the_verdict_names_who_what_when_and_what_was_done(demo: list[ev.Event]) -> None:
+    assert verdict(tell(demo), "en") == (
+        "Rank 1 on node1: slow worker from 00:27:04 to 00:27:33, nothing done; "
+        "rank 2 on node2: non-communication hang from 00:27:47 to 00:27:54, "
+        "restarted (out: node2, in: node4, from step 150). The run finished."
+    )
+    korean = verdict(tell(demo), "ko")
+    assert all(word in korean for word in ("node1", "node2", "node4", "재시작함", "정상 완료"))
+
+
+def test_a_run_without_findings_says_so() -> None:
+    assert verdict(Story(), "en").startswith("No fault found.")
+    ended = ev.RunEnded(time=ev.stamp(10), outcome="interrupted", exit_code=130)
+    assert verdict(tell([ended]), "en") == "No fault found. The run was interrupted by the user."
+
+
+def test_an_outcome_of_a_later_version_is_shown_as_it_is() -> None:
+    ended = ev.RunEnded(time=ev.stamp(10), outcome="parked", exit_code=0)
+    assert verdict(tell([ended]), "ko").endswith("parked")
+
+
+def test_many_findings_are_counted_and_not_listed(demo: list[ev.Event]) -> None:
+    raised = next(e for e in demo if isinstance(e, ev.FindingRaised))
+    more = [
+        ev.FindingRaised(time=raised.time, incarnation=0, id=i, finding=raised.finding) for i in range(10, 15)
+    ]
+    assert "4 more" in verdict(tell([*demo, *more]), "en")
+
+
+def test_the_timeline_is_in_order_and_ends_with_the_run(demo: list[ev.Event]) -> None:
+    moments = timeline(tell(demo), "en")
+    assert [m.at for m in moments] == sorted(m.at for m in moments)
+    assert moments[-1].text == "Run: finished, exit code 0"
+    assert [m.kind for m in moments].count("fault") == 2
+
+
+def test_deeds() -> None:
+    would = ev.Decision(
+        time="", incarnation=0, policy="observe", action="would-restart", reason="", nodes_out=["n"]
+    )
+    assert deed(would, "en") == "would have restarted (policy: observe) (out: n, from the beginning)"
+    other = ev.Decision(time="", incarnation=0, policy="x", action="shrink", reason="")
+    assert deed(other, "en") == "shrink"

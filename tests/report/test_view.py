@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from evenpace.findings import Subject
+from evenpace.report import view
+from evenpace.report.story import Story, tell
+from evenpace.watch import events as ev
+
+
+def test_facts_leave_out_what_is_not_known(demo: list[ev.Event]) -> None:
+    facts = dict(view.facts(tell(demo), "en"))
+    assert facts["Taken out"] == "node2"
+    assert facts["Policy"] == "restart (1 of 3 restarts used, at most 1 nodes out)"
+    assert "repeated steps" in facts["Time lost"]
+    assert dict(view.facts(Story(damaged=3), "en"))["Damaged lines"] == "3"
+    assert "Command" not in dict(view.facts(Story(), "en"))
+
+
+def test_workers_known_by_a_part_of_the_log_only() -> None:
+    story = tell(
+        [
+            ev.WorkerExited(
+                time=ev.stamp(7), incarnation=0, rank=1, node="n1", pid=1, how="killed", signal="SIGKILL"
+            ),
+            ev.Iteration(
+                time=ev.stamp(6),
+                incarnation=0,
+                iteration=0,
+                ranks=[0],
+                durations=[2.0],
+                busy=[1.0],
+                waiting=[1.0],
+            ),
+        ]
+    )
+    seen, killed = view.workers(story.incarnations[0], "en")
+    assert (seen.rank, seen.node, seen.share) == (0, "", 0.5)
+    assert (killed.rank, killed.end, killed.busy) == (1, "killed: SIGKILL", None)
+
+
+def test_victims_are_drawn_together_where_ranks_say_it_all() -> None:
+    ranks = [Subject("rank", node=f"n{r}", rank=r) for r in (0, 1, 2, 5)]
+    assert view.victims(ranks, "en") == "rank 0-2, 5"
+    assert view.victims([*ranks[:1], Subject("node", node="n9")], "en") == "rank 0 on n0, n9"
+
+
+def test_a_card_says_everything_a_finding_says(demo: list[ev.Event]) -> None:
+    card = view.cards(tell(demo), "ko")[0]
+    assert card.severity == "critical"
+    assert card.when == "00:27:47 - 00:27:54, iteration 212"
+    assert card.advice[0][1].startswith("ssh node2")
+    assert card.missing
+    assert card.deed.startswith("재시작함")

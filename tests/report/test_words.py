@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenpace.findings import Advice, Evidence, Finding, Severity, Subject
+from evenpace.report import words
+from evenpace.terms import say
+
+DETAILS = {"rank": 3, "node": "n1", "slowdown": 1.5, "onset": 12}
+FINDING = Finding(
+    fault="non-communication-slow",
+    severity=Severity.WARNING,
+    confidence=0.9,
+    subject=Subject("rank", node="n1", rank=3),
+    summary="what was said then",
+    advice=(Advice(say("advice-exclude-node", "en", **DETAILS)),),
+    phrase="slow-worker",
+    details=dict(DETAILS),
+)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (None, "?"),
+        (0.0, "0 µs"),
+        (2e-5, "20 µs"),
+        (0.01234, "12.3 ms"),
+        (1.239, "1.24 s"),
+        (185, "3 min 5 s"),
+        (7440, "2 h 4 min"),
+    ],
+)
+def test_duration(seconds: float | None, shown: str) -> None:
+    assert words.duration(seconds) == shown
+
+
+@given(st.text())
+def test_clean_text_steers_nothing(text: str) -> None:
+    cleaned = words.line(text)
+    assert all(ord(c) >= 0x20 and not 0x7F <= ord(c) < 0xA0 for c in cleaned)
+    assert not set(cleaned) & set("\u202e\u2066\u200f\u2028\ufeff")
+    cleaned.encode()
+
+
+def test_an_escape_sequence_stays_visible_and_long_text_is_cut() -> None:
+    assert words.line("\x1b[31mred\nnext") == "␛[31mred next"
+    assert len(words.line("x" * 5000)) == 2001
+
+
+@pytest.mark.parametrize(
+    ("subject", "english"),
+    [
+        (Subject("rank", node="n1", rank=3), "rank 3 on n1"),
+        (Subject("node", node=["n1", "n2"]), "n1, n2"),
+        (Subject("rank", node="n1", rank=[0, 1]), "rank 0, 1 on n1"),
+        (Subject("gpu", node="n1", gpu="5"), "GPU 5 on n1"),
+        (Subject("rank", rank=2), "rank 2"),
+        (Subject("link", link="n1-n2", node="n1"), "n1-n2"),
+        (Subject("job"), "the whole job"),
+        (Subject("object", object="pod/x"), "pod/x"),
+    ],
+)
+def test_who(subject: Subject, english: str) -> None:
+    assert words.who(subject, "en") == english
+    assert words.who(subject, "ko")
+
+
+def test_a_finding_is_said_again_in_korean() -> None:
+    assert words.sentence(FINDING, "en") == say("slow-worker", "en", **DETAILS)
+    assert words.sentence(FINDING, "ko") == say("slow-worker", "ko", **DETAILS)
+    assert words.retell(FINDING.advice[0].text, FINDING, "ko") == say("advice-exclude-node", "ko", **DETAILS)
+
+
+def test_words_within_a_sentence_are_said_again_too() -> None:
+    details = {"difference": say("difference-skipped", "en"), "rank": 1, "node": "n"}
+    said = words.sentence(replace(FINDING, phrase="desync-culprit", details=details), "ko")
+    assert say("difference-skipped", "ko") in said
+
+
+@pytest.mark.parametrize("phrase", [None, "no-such-phrase"])
+def test_an_unknown_phrase_falls_back_to_the_summary(phrase: str | None) -> None:
+    assert words.sentence(replace(FINDING, phrase=phrase), "ko") == "what was said then"
+
+
+def test_details_cannot_break_the_sentence() -> None:
+    hostile = replace(FINDING, details={"key": "x", "lang": "y", "slowdown": "{0.__class__}"})
+    assert words.sentence(hostile, "en")
+    assert words.retell("free text", hostile, "ko") == "free text"
+
+
+def test_fault_and_uncapped() -> None:
+    assert words.fault("non-communication-slow", "en") == "Slow worker"
+    assert words.fault("no-such-fault", "en") == "no-such-fault"
+    assert words.uncapped("Slow worker") == "slow worker"
+    assert words.uncapped("GPU driver") == "GPU driver"
+
+
+def test_ranges_and_sparkline() -> None:
+    assert words.ranges([3, 1, 2, 7, 9, 8]) == "1-3, 7-9"
+    assert words.ranges([]) == ""
+    assert words.sparkline(np.array([0.0, 1.0, 2.0]), 10, 2.0) == "▁▅█"
+    assert words.sparkline(np.array([]), 10, 2.0) == ""
+    assert len(words.sparkline(np.ones(500), 40, 1.0)) == 40
+
+
+def test_evidence() -> None:
+    assert words.evidence(Evidence("a.log", line=3, text="boom"), "en") == "a.log:3  boom"
+    number = Evidence("ring", metric="busy", value=0.123456, expected=0.1)
+    assert words.evidence(number, "en") == "ring  busy 0.1235 (expected 0.1)"
+    assert words.evidence(Evidence("ring", metric="state", value="T"), "en") == "ring  state T"
