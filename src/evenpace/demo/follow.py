@@ -53,7 +53,7 @@ class Follower:
     def wait(
         self, kind: type[Found], what: str, deadline: float, fits: Callable[[Found], bool] = lambda _: True
     ) -> Found:
-        """Return the first `kind` of event that fits; raises Late after `deadline` seconds, or where the run ends."""
+        """Return the first `kind` of event that fits; raises Late after `deadline` seconds or the end."""
         end = self.clock() + deadline
         while True:
             alive = self.alive()

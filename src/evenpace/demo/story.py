@@ -31,7 +31,7 @@ from evenpace.watch.events import (
 
 HEALTHY = 40  # iterations before the first fault
 BETWEEN = 15  # iterations before the next thing happens
-FACTOR = 3.0
+FACTOR = 4.0
 
 
 @dataclass(frozen=True, slots=True)
