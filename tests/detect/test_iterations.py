@@ -1,4 +1,4 @@
-"""The stream of a worker cut into iterations: from the beginning, whatever comes between, and after a change."""
+"""The stream of a worker cut into iterations: from its beginning, with extras, and after a change."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ PATTERNS = st.lists(st.integers(1, 8), min_size=2, max_size=40).filter(lambda x:
 
 @st.composite
 def streams(draw: st.DrawFn) -> list[int]:
-    """Warm-up, then a pattern often repeated with other operations between or within, perhaps another pattern."""
+    """Warm-up, then a pattern repeated with other operations in it, perhaps another pattern."""
     symbols = draw(st.lists(st.integers(50, 60), max_size=20))
     for _ in range(draw(st.integers(1, 2))):
         pattern = draw(PATTERNS)

@@ -23,10 +23,11 @@ _UNCLEAN = 4  # iterations in a row that make us look for another pattern
 
 @dataclass(frozen=True, slots=True)
 class IterationSpan:
-    """One iteration: operations `first` to `last` (indices into the worker's stream, both included).
+    """One iteration: operations `first` to `last` (both included) of the worker's stream.
 
-    `start_ns` is the enter of its first operation, `end_ns` that of the next iteration's first. `extra` counts
-    operations that do not belong to the pattern; where it is not 0, the duration may hold more than an iteration.
+    `start_ns` is the enter of its first operation, `end_ns` that of the next one's first. `extra` counts
+    operations that do not belong to the pattern; where it is not 0, the duration may hold more than an
+    iteration.
     """
 
     first: int
@@ -98,7 +99,7 @@ class IterationTracker:
                 self._suspect()
 
     def _match(self, period: Period, limit: int) -> None:
-        """Match the rest of the pattern, up to the first operation that is not the expected one: an extra one."""
+        """Match the rest of the pattern, up to the first operation that is not the expected one."""
         expected = period.pattern[self._matched :][: limit - self._position]
         at = self._position - self._base
         equal = self._symbols[at : at + len(expected)] == expected
@@ -131,7 +132,7 @@ class IterationTracker:
         self._patience = max(32, 2 * self.period.length) if self.period else 0
 
     def _judge(self, clean: bool) -> None:
-        """Count iterations with extra operations in a row; now and then, look whether the pattern is another."""
+        """Count iterations with extra operations in a row; doubt the pattern now and then."""
         if clean:
             self._unclean, self._trouble = 0, None
             return

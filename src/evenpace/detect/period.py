@@ -85,8 +85,8 @@ def find_period(
     """Return the iteration that the end of `symbols` repeats exactly three times or more, or None.
 
     `symbols`, `enter_ns`: one an operation, in order of issue (`symbols.encode`). `marks`: shape (rows, 2),
-    operations issued since `symbols[0]` and optimizer steps taken, read at any moments, in order; None where they
-    cannot be known, no rows where they are not known yet.
+    operations issued since `symbols[0]` and optimizer steps taken, read at any moments, in order; None where
+    they cannot be known, no rows where they are not known yet.
     """
     offset = max(0, len(symbols) - WINDOW)
     if len(symbols) < MIN_REPEATS:
@@ -188,7 +188,7 @@ def _inner_of_steps(window: Integers, cycle: _Cycle, marks: Marks) -> _Cycle | N
 
 
 def _unconfirmed(window: Integers, cycle: _Cycle, marks: Marks) -> _Cycle | None:
-    """Accept a cycle that steps do not confirm: two steps in it (two optimizers), or nothing else for long."""
+    """Accept a cycle that steps do not confirm: two steps in it (two optimizers), or long repetition."""
     inside = steps.within(marks, cycle.first, len(cycle.kept))
     covered = len(cycle.kept) - cycle.first
     two = steps.steps_spanned(inside) >= 2 * steps.MIN_STEPS and steps.fits(inside, cycle.lag / 2)
@@ -214,7 +214,7 @@ def _hollow(symbols: Integers, mask: NDArray[np.bool_]) -> bool:
 
 
 def _plausible(block: Integers, mask: NDArray[np.bool_], count: int) -> bool:
-    """Tell whether a block may be `count` iterations of what a mask keeps, the rest being extra operations."""
+    """Tell whether a block may be `count` iterations of what a mask keeps, and extra operations."""
     share = _EXTRA_SHARE if count < _MANY else _EXTRA_SHARE_OF_MANY
     return count > 1 and (~mask).sum() <= share * len(block) and not _hollow(block, mask)
 

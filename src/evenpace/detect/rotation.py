@@ -1,4 +1,4 @@
-"""Where an iteration begins: after the longest gap in time if one stands out, or else at its rarest symbol."""
+"""Where an iteration begins: after the longest gap in time if one stands out, else at its rarest symbol."""
 
 from __future__ import annotations
 
