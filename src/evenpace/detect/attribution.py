@@ -76,12 +76,24 @@ class _Growth:
     """Medians of the slow stretch minus those of the healthy one, and how far they can be trusted."""
 
     job: float
+    job_relative: float  # to the healthy iteration
     certainty: float  # of `job`, in standard errors
     busy: Array
     busy_error: Array
+    busy_relative: Array  # to each rank's healthy busy time
     waiting: Array
     transfer: Array
     by_iteration: Array  # growth of busy time, [slow iterations, ranks]
+
+    def slowest(self) -> NDArray[np.bool_]:
+        """Mark the rank that grew most, and its rivals: by as much, or by as much of their own work.
+
+        Ranks of a pipeline do unequal work; when all are slow together, those with more of it grow by more.
+        """
+        by_seconds = self.busy >= RIVAL * self.busy.max()
+        alike = self.busy_relative >= RIVAL * self.busy_relative[self.busy.argmax()]
+        real = self.busy >= np.maximum(SLIGHT * self.job, SIGNIFICANT * self.busy_error)
+        return np.asarray(by_seconds | (alike & real))
 
     def evidence(self) -> dict[str, float]:
         return {
@@ -119,9 +131,11 @@ def _growth(healthy: Stretch, slow: Stretch) -> _Growth:
     busy, busy_error = _difference(healthy.busy, slow.busy)
     return _Growth(
         job=float(job),
+        job_relative=float(job / np.median(healthy.durations)),
         certainty=float(job / max(float(job_error), 1e-12)),
         busy=busy,
         busy_error=busy_error,
+        busy_relative=busy / np.maximum(np.median(healthy.busy, axis=0), 1e-9),
         waiting=_difference(healthy.waiting, slow.waiting)[0],
         transfer=_difference(healthy.transfer, slow.transfer)[0],
         by_iteration=slow.busy - np.median(healthy.busy, axis=0),
@@ -141,7 +155,7 @@ def _non_communication(
 ) -> SlowVerdict | None:
     ranks = list(excess)
     top = float(growth.busy.max())
-    high = growth.busy >= RIVAL * top
+    high = growth.slowest()
     culprits = tuple(rank for rank, is_high in zip(ranks, high, strict=True) if is_high)
     if high.all() or not _is_one(culprits, nodes) or not _explains(growth, top, high):
         return None
@@ -177,7 +191,9 @@ def _is_waited_for(growth: _Growth, top: float, high: NDArray[np.bool_]) -> bool
     """Tell whether the others wait longer than they did, and the culprits' waiting grew least."""
     others = growth.waiting[~high]
     least = float(others.min()) + SLIGHT * growth.job
-    return float(growth.waiting[high].max()) <= least and float(np.median(others)) >= MOST * top
+    return float(growth.waiting[high].max()) <= least and float(np.median(others)) >= MOST * min(
+        top, growth.job
+    )
 
 
 def _together(
@@ -189,11 +205,9 @@ def _together(
         return None
     if top < NOTABLE * growth.job:
         return _communication(growth, excess, healthy, slow)
-    own = growth.busy + growth.transfer
-    everybody = min(np.quantile(growth.busy, 0.1) / 0.2, np.quantile(own, 0.1) / MOST) >= growth.job
-    if not everybody or np.median(growth.waiting) >= NOTABLE * growth.job:
+    if np.quantile(growth.busy_relative, 0.1) < MOST * growth.job_relative:
         return None
-    confidence = min(1.0, float(np.median(own)) / growth.job)
+    confidence = min(1.0, float(np.median(growth.busy + growth.transfer)) / growth.job)
     return SlowVerdict(SlowKind.THROUGHPUT, excess=excess, confidence=confidence, evidence=growth.evidence())
 
 

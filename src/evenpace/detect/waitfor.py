@@ -15,6 +15,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from evenpace.detect.graph import circle
+
 RECEIVES_FROM_ANYBODY = -1
 
 
@@ -124,7 +126,7 @@ def judge(snapshot: Snapshot, quiet_since: float, nodes: Mapping[int, str] | Non
     waited_on = {wait.on for wait in waits}
     if not any(state.pending for state in snapshot.ranks.values()):
         return HangVerdict(HangKind.NONE)
-    cycle = _cycle(waits)
+    cycle = circle((wait.rank, wait.on) for wait in waits)
     if cycle:
         way = " -> ".join(map(str, (*cycle, cycle[0])))
         return HangVerdict(HangKind.DEADLOCK, (), tuple(sorted(waiting)), waits, cycle, {"cycle": way})
@@ -191,33 +193,6 @@ def _is_idle(snapshot: Snapshot, rank: int) -> bool:
     """Tell whether a rank is outside any operation, stopped, or never appeared."""
     state = snapshot.ranks.get(rank)
     return state is None or not _blocking(state)
-
-
-def _cycle(waits: Iterable[Wait]) -> tuple[int, ...]:
-    """Return one circle of the graph, or nothing: peel off who waits for nobody left, then walk the rest."""
-    successors: dict[int, set[int]] = {}
-    predecessors: dict[int, set[int]] = {}
-    for wait in waits:
-        successors.setdefault(wait.rank, set()).add(wait.on)
-        predecessors.setdefault(wait.on, set()).add(wait.rank)
-    free = [rank for rank in predecessors if rank not in successors]
-    while free:
-        gone = free.pop()
-        for rank in predecessors.get(gone, ()):
-            successors[rank].discard(gone)
-            if not successors[rank]:
-                del successors[rank]
-                free.append(rank)
-    return _walk(successors)
-
-
-def _walk(successors: Mapping[int, set[int]]) -> tuple[int, ...]:
-    path: list[int] = []
-    rank = min(successors, default=None)
-    while rank is not None and rank not in path:
-        path.append(rank)
-        rank = min(successors[rank])
-    return tuple(path[path.index(rank) :]) if rank is not None else ()
 
 
 def _communication(snapshot: Snapshot, waits: tuple[Wait, ...]) -> HangVerdict:

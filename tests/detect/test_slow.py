@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenpace.detect.attribution import SlowKind
+from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update
+
+START, END = 30, 60
+
+
+@dataclass
+class Job:
+    """A synchronous job as arithmetic: ranks work (about 1 s), wait for the slowest, transfer together."""
+
+    ranks: int = 4
+    noise: float = 0.02  # of each rank's work
+    pace: float = 0.01  # noise that all share
+    spikes: float = 0.0  # share of iterations with something long in between
+    seed: int = 0
+
+    def __post_init__(self):
+        self.rng = np.random.default_rng(self.seed)
+        self.work = 1 + 0.1 * self.rng.uniform(-1, 1, self.ranks)
+
+    def sample(self, iteration, slow=None, network=1.0, stopped=0.0):
+        """`slow` multiplies ranks' work, `network` the transfer; `stopped` is added to everybody's."""
+        factors = np.array([(slow or {}).get(rank, 1.0) for rank in range(self.ranks)])
+        long = self.rng.uniform(1.5, 5) if self.rng.random() < self.spikes else 1.0
+        pace = long * np.exp(self.rng.normal(0, self.pace))
+        busy = self.work * factors * pace * np.exp(self.rng.normal(0, self.noise, self.ranks))
+        waiting = busy.max() - busy
+        moved = 0.3 * network * pace * np.exp(self.rng.normal(0, self.noise)) + stopped
+        transfer = np.full(self.ranks, moved)
+        return Sample(iteration, busy + waiting + transfer, busy, waiting, transfer)
+
+
+def detector(ranks=4, ranks_a_node=1):
+    return SlowDetector(
+        range(ranks), ["worker"] * ranks, {r: f"node{r // ranks_a_node}" for r in range(ranks)}
+    )
+
+
+def run(job, watch=None, iterations=90, **fault):
+    """Feed a job that has `fault` from START to END; return the events."""
+    watch = watch or detector(job.ranks)
+    events = []
+    for iteration in range(iterations):
+        events += watch.feed(job.sample(iteration, **(fault if START <= iteration < END else {})))
+    return events
+
+
+def accused(events):
+    return {rank for event in events if not isinstance(event, Relief) for rank in event.verdict.culprits}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 12), st.data(), st.floats(1.5, 5), st.integers(0, 10_000))
+def test_onset_culprit_and_relief(ranks, data, factor, seed):
+    victim = data.draw(st.integers(0, ranks - 1))
+    onset, *updates, relief = run(Job(ranks, seed=seed), slow={victim: factor})
+    assert isinstance(onset, Onset)
+    assert not onset.from_start
+    assert abs(onset.iteration - START) <= 1
+    assert onset.decided < START + 5
+    assert accused([onset, *updates]) == {victim}
+    assert isinstance(relief, Relief)
+    assert abs(relief.iteration - END) <= 1
+
+
+@pytest.mark.parametrize(
+    ("noise", "pace", "spikes"), [(0.01, 0.01, 0), (0.02, 0.02, 0.01), (0.05, 0.02, 0.01), (0.1, 0.05, 0.01)]
+)
+def test_healthy_jobs_name_nobody(noise, pace, spikes):
+    for seed in range(5):
+        events = run(Job(8, noise, pace, spikes, seed), iterations=150)
+        assert all(
+            event.verdict.kind is SlowKind.UNCLEAR for event in events if not isinstance(event, Relief)
+        )
+
+
+def test_no_innocent_in_noise():
+    for seed in range(20):
+        job = Job(8, noise=0.1, pace=0.05, spikes=0.02, seed=seed)
+        assert accused(run(job, slow={seed % 8: 1.6})) <= {seed % 8}
+
+
+def test_a_stopped_process_slows_everybodys_transfer():
+    assert accused(run(Job(4), slow={2: 1.4}, stopped=0.3)) == {2}
+
+
+def test_a_node_of_two_ranks():
+    assert accused(run(Job(4), detector(4, 2), slow={2: 1.6, 3: 1.6})) == {2, 3}
+
+
+def test_all_slow_at_once_names_nobody_but_says_so():
+    events = run(Job(4), slow=dict.fromkeys(range(4), 1.5), network=1.5)
+    assert accused(events) == set()
+    assert [type(event) for event in events] == [Onset, Update, Relief]
+    assert events[0].verdict.kind is SlowKind.UNCLEAR
+    assert events[1].verdict.kind is SlowKind.THROUGHPUT
+
+
+def test_a_slow_network_names_nobody():
+    events = run(Job(4), network=4.0)
+    assert accused(events) == set()
+    assert events[1].verdict.kind is SlowKind.COMMUNICATION
+
+
+def test_slow_from_the_start_and_its_relief():
+    job, watch = Job(4), detector()
+    events = [event for i in range(70) for event in watch.feed(job.sample(i, {1: 1.8} if i < 40 else {}))]
+    assert [type(event) for event in events] == [Onset, Relief]
+    assert (events[0].from_start, events[1].from_start) == (True, True)
+    assert events[0].verdict.culprits == (1,)
+    assert 40 <= events[1].decided < 60
+
+
+def test_normal_imbalance_between_roles():
+    job = Job(4)
+    job.work = np.array([1.0, 1.0, 1.7, 1.7])
+    watch = SlowDetector(range(4), ["first", "first", "last", "last"], {r: "abcd"[r] for r in range(4)})
+    assert run(job, watch) == []
+
+
+def test_irregular_iterations_are_ignored():
+    job, watch = Job(4), detector()
+    for iteration in range(60):
+        sample = job.sample(iteration, dict.fromkeys(range(4), 5.0) if iteration % 3 == 0 else {})
+        assert watch.feed(replace(sample, irregular=iteration % 3 == 0)) == []
+
+
+def test_ranks_need_not_count_from_zero():
+    watch = SlowDetector([8, 9, 14, 15], ["worker"] * 4, {8: "a", 9: "b", 14: "c", 15: "d"})
+    assert accused(run(Job(4), watch, slow={2: 1.6})) == {14}
+
+
+def test_changed_work_is_learned_anew():
+    job, watch = Job(4), detector()
+    for iteration in range(30):
+        watch.feed(job.sample(iteration))
+    watch.work_changed()
+    job.work *= 2
+    assert [event for i in range(30, 80) for event in watch.feed(job.sample(i))] == []
