@@ -41,7 +41,7 @@ class OperationTimes:
 class Split:
     """Parts of each worker's iteration, shape (workers,), nanoseconds; they sum to its duration.
 
-    `waiting_by_group` splits `waiting_ns` by the group of the operation that was waited in. `unmatched` is the
+    `waiting_by_group` splits `waiting_ns` by the group of the operation waited in. `unmatched` is the
     number of operations whose last participant is not known (yet): their waiting and transfer is not counted,
     so the worker's own time may be too high.
     """
