@@ -5,9 +5,11 @@ import json
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from evenpace.cli import cli, run
+from evenpace.cli.report import command
+from evenpace.errors import Problem
 from evenpace.watch import events as ev
 
 
@@ -41,7 +43,13 @@ def log(tmp_path: Path) -> Path:
 
 
 def evenpace(*arguments: object) -> int:
-    return run(cli, ["report", *map(str, arguments)])
+    """Run the command as the root does: what is wrong with the input is an exception, and one line."""
+    try:
+        command.main([str(argument) for argument in arguments], "evenpace report", standalone_mode=False)
+    except (Problem, click.ClickException) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
 
 
 def test_text_of_a_folder_and_of_a_log(log: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +114,7 @@ def test_damage_is_one_warning(log: Path, capfd: pytest.CaptureFixture[str]) -> 
         (["{log}", "--follow", "--format", "json"], "leave --format and --output out"),
         (["{log}", "--follow", "--output", "x"], "leave --format and --output out"),
         (["{log}", "--format", "pdf"], "'text', 'json', 'html'"),
-        ([], "evenpace report --help"),
+        ([], "Missing"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evenpace.findings import Subject
 from evenpace.report import view
 from evenpace.report.story import Story, tell
@@ -50,3 +52,10 @@ def test_a_card_says_everything_a_finding_says(demo: list[ev.Event]) -> None:
     assert card.advice[0][1].startswith("ssh node2")
     assert card.missing
     assert card.deed.startswith("재시작함")
+
+
+def test_evidence_without_end_is_counted(demo: list[ev.Event]) -> None:
+    raised = next(e for e in demo if isinstance(e, ev.FindingRaised))
+    finding = replace(raised.finding, evidence=raised.finding.evidence * 20)
+    story = tell([ev.FindingRaised(time=raised.time, incarnation=0, id=1, finding=finding)])
+    assert view.cards(story, "en")[0].evidence[-1] == "24 more: --format json has them all"

@@ -114,3 +114,6 @@ def test_evidence() -> None:
     number = Evidence("ring", metric="busy", value=0.123456, expected=0.1)
     assert words.evidence(number, "en") == "ring  busy 0.1235 (expected 0.1)"
     assert words.evidence(Evidence("ring", metric="state", value="T"), "en") == "ring  state T"
+    stack = Evidence("rank 1 stack", text="a.py:1:f\nb.py:2:g\n")
+    assert words.evidence(stack, "en") == "rank 1 stack\n    a.py:1:f\n    b.py:2:g"
+    assert words.number(-0.0) == "0"

@@ -18,7 +18,7 @@ from evenpace.report import heat as heat_
 from evenpace.report import view
 from evenpace.report.story import Story
 from evenpace.report.verdict import outcome, state, timeline, verdict
-from evenpace.report.words import clock, duration, line
+from evenpace.report.words import clock, duration, line, percent
 from evenpace.terms import say
 
 _HERE = Path(__file__).parent
@@ -77,7 +77,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["duration"] = duration
-    environment.filters["percent"] = lambda share: "?" if share is None else f"{share:.0%}"
+    environment.filters["percent"] = percent
     return environment
 
 

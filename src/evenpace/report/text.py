@@ -10,7 +10,7 @@ from rich.text import Text
 from evenpace.report import view
 from evenpace.report.story import Story
 from evenpace.report.verdict import timeline, verdict
-from evenpace.report.words import clock, duration, line, sparkline
+from evenpace.report.words import clock, duration, line, percent, sparkline
 from evenpace.terms import say
 
 MOST_WORKERS = 16
@@ -115,8 +115,7 @@ def _workers(story: Story, lang: str) -> RenderableType:
     shown = sorted(rows, key=lambda row: -(row.busy or 0.0))[:MOST_WORKERS]
     table = _table("rank", "node", "busy", "waiting", "share", "end", lang=lang)
     for row in sorted(shown, key=lambda row: row.rank):
-        share = "?" if row.share is None else f"{row.share:.0%}"
-        busy, waiting = duration(row.busy), duration(row.waiting)
+        busy, waiting, share = duration(row.busy), duration(row.waiting), percent(row.share)
         table.add_row(str(row.rank), Text(row.node), busy, waiting, share, Text(row.end))
     if len(shown) == len(rows):
         return table

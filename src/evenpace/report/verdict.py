@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from evenpace.findings import Severity
 from evenpace.report.story import Incarnation, Raised, Story
-from evenpace.report.words import clock, fault, line, sentence, uncapped, who
+from evenpace.report.words import clock, fault, line, percent, sentence, uncapped, who
 from evenpace.terms import say
 from evenpace.watch import events as ev
 
 _STATES = ("finished", "failed", "stopped", "interrupted", "running")
 _ORDER = ("fault", "decision", "relief", "note", "run")  # of what the log says happened at one moment
+_SURE = 0.8  # confidence from which the verdict says it plainly
 _CLAUSES = 3  # a sentence holds no more; the rest is in the table
 
 
@@ -46,12 +47,20 @@ def clause(story: Story, raised: Raised, lang: str) -> str:
         key,
         lang,
         who=who(raised.finding.subject, lang),
-        fault=uncapped(fault(raised.finding.fault, lang)),
+        fault=_fault(raised, lang),
         since=clock(raised.onset),
         until=clock(raised.closed),
     )
     decision = story.decision_for(raised.id)
     return f"{text}, {deed(decision, lang)}" if decision else text
+
+
+def _fault(raised: Raised, lang: str) -> str:
+    """Name the fault; with how sure that is, where it is not quite."""
+    name = uncapped(fault(raised.finding.fault, lang))
+    if raised.finding.confidence >= _SURE:
+        return name
+    return say("report-unsure", lang, fault=name, confidence=percent(raised.finding.confidence))
 
 
 def deed(decision: ev.Decision, lang: str) -> str:

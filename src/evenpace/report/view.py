@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenpace.findings import Subject
+from evenpace.findings import Finding, Subject
 from evenpace.report.iterations import Floats
 from evenpace.report.loss import Lost, lost
 from evenpace.report.story import Incarnation, Raised, Story
@@ -20,12 +20,15 @@ from evenpace.report.words import (
     evidence,
     fault,
     line,
+    percent,
     ranges,
     retell,
     sentence,
     who,
 )
 from evenpace.terms import say
+
+_MOST_EVIDENCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +143,23 @@ def _card(story: Story, raised: Raised, lang: str) -> Card:
         who=who(finding.subject, lang),
         fault=fault(finding.fault, lang),
         sentence=sentence(finding, lang),
-        confidence=f"{max(0.0, min(finding.confidence, 1.0)):.0%}",
+        confidence=percent(finding.confidence),
         when=_when(raised, lang),
         state=say("report-open", lang) if raised.closed is None else reason(raised.reason, lang),
         deed=deed(decision, lang) if decision else "",
         victims=victims(finding.victims, lang),
-        evidence=[evidence(item, lang) for item in finding.evidence],
+        evidence=_evidence(finding, lang),
         advice=[(retell(a.text, finding, lang), clean(a.command or "")) for a in finding.advice],
         missing=[retell(text, finding, lang) for text in finding.missing],
         incidents=[(line(link.id), line(link.why)) for link in finding.incidents],
     )
+
+
+def _evidence(finding: Finding, lang: str) -> list[str]:
+    shown = [evidence(item, lang) for item in finding.evidence[:_MOST_EVIDENCE]]
+    if len(finding.evidence) > _MOST_EVIDENCE:
+        shown.append(say("report-more-evidence", lang, count=len(finding.evidence) - _MOST_EVIDENCE))
+    return shown
 
 
 def _when(raised: Raised, lang: str) -> str:

@@ -31,7 +31,16 @@ def clean(text: str) -> str:
 
 def line(text: str) -> str:
     """Return `clean` text on one line, cut where it is too long to read."""
-    return text[:_LONGEST].translate(_ONE_LINE) + ("…" if len(text) > _LONGEST else "")
+    return _cut(text).translate(_ONE_LINE)
+
+
+def block(text: str) -> str:
+    """Return `clean` text of several lines, all but the first indented, cut where it is too long to read."""
+    return clean(_cut(text)).rstrip("\n").replace("\n", "\n    ")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def clock(at: float | None) -> str:
@@ -61,6 +70,11 @@ def _short(seconds: float) -> str:
             value = seconds / scale
             return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
     return f"{seconds * 1e6:.0f} µs"
+
+
+def percent(share: float | None) -> str:
+    """Show a part of one as a percentage."""
+    return "?" if share is None else f"{max(0.0, min(share, 1.0)):.0%}"
 
 
 def listed(value: object) -> str:
@@ -145,10 +159,11 @@ def _details(finding: Finding) -> dict[str, str | int | float]:
 
 
 def evidence(item: Evidence, lang: str) -> str:
-    """Show evidence on one line: its source, then the raw line or the number beside what was expected."""
+    """Show evidence: its source, then the raw text or the number beside what was expected."""
     place = f"{item.source}:{item.line}" if item.line is not None else item.source
     if item.text is not None:
-        return f"{line(place)}  {line(item.text)}"
+        gap = "\n    " if "\n" in item.text else "  "
+        return f"{line(place)}{gap}{block(item.text)}"
     measured = f"{line(place)}  {line(item.metric or '')} {number(item.value)}"
     if item.expected is None:
         return measured
@@ -158,5 +173,5 @@ def evidence(item: Evidence, lang: str) -> str:
 def number(value: float | str | None) -> str:
     """Show a measured value."""
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value + 0.0:.4g}"  # never "-0"
     return "" if value is None else line(str(value))

@@ -163,6 +163,9 @@
     addEventListener("afterprint", draw);
   }
 
+  addEventListener("beforeprint", () => {
+    for (const element of document.querySelectorAll("details")) element.open = true;
+  });
   for (const element of document.querySelectorAll(".script")) element.hidden = false;
   if (data.plot) {
     document.getElementById("plot").hidden = false;
