@@ -1,9 +1,9 @@
-"""Run an unmodified training script on N ranks of one machine, importing torch once: for benches on few cores.
+"""Run an unmodified training script on N ranks of one machine, importing torch once: for benches.
 
 python benchmarks/forkrun.py N script.py arguments...
 
-Each rank is a fork that has its own EVENPACE_NODE. It ends as under torchrun: when one rank fails, the others are
-ended, and the exit code is 1.
+Each rank is a fork that has its own EVENPACE_NODE. It ends as under torchrun: when one rank fails, the others
+are ended, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def wait(pids: dict[int, int]) -> int:
             rank = pids.pop(pid)
             if status and not failed_at:
                 failed_at = time.monotonic()
-                print(f"rank {rank} ended with {os.waitstatus_to_exitcode(status)}", file=sys.stderr, flush=True)
+                print(
+                    f"rank {rank} ended with {os.waitstatus_to_exitcode(status)}", file=sys.stderr, flush=True
+                )
         elif failed_at and time.monotonic() - failed_at > GRACE:
             end(pids)
             failed_at = time.monotonic()
