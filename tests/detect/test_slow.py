@@ -146,3 +146,45 @@ def test_changed_work_is_learned_anew():
     watch.work_changed()
     job.work *= 2
     assert [event for i in range(30, 80) for event in watch.feed(job.sample(i))] == []
+
+
+def pipelined(rng, iteration, data, stages, slow):
+    """Replicas of a pipeline: 4 micro-batches forward, then backward, then all replicas meet."""
+    work = np.exp(rng.normal(0, 0.03, (data * stages, 8))) * np.array([1.0] * 4 + [2.0] * 4)
+    work *= np.tile([1.2] + [1.0] * (stages - 1), data)[:, None]  # the first stage does more
+    for rank, factor in slow.items():
+        work[rank] *= factor
+    ends = np.zeros(data * stages)
+    for replica in range(data):
+        ranks = range(replica * stages, (replica + 1) * stages)
+        for step in range(8):
+            arrived = 0.0
+            for rank in ranks if step < 4 else reversed(ranks):
+                ends[rank] = arrived = max(ends[rank], arrived) + work[rank, step]
+    busy = work.sum(axis=1)
+    transfer = np.full(data * stages, 0.5)
+    durations = np.full(data * stages, ends.max() + 0.5)
+    return Sample(iteration, durations, busy, durations - busy - transfer, transfer)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from([(1, 2), (1, 4), (2, 2), (4, 4), (8, 2)]),
+    st.data(),
+    st.floats(1.7, 4),
+    st.integers(0, 10_000),
+)
+def test_a_slow_rank_in_a_pipeline(layout, data, factor, seed):
+    replicas, stages = layout
+    ranks = range(replicas * stages)
+    victim = data.draw(st.sampled_from(list(ranks)))
+    rng = np.random.default_rng(seed)
+    watch = SlowDetector(
+        ranks, [f"stage{rank % stages}" for rank in ranks], {rank: f"n{rank}" for rank in ranks}
+    )
+    events = []
+    for iteration in range(90):
+        slow = {victim: factor} if START <= iteration < END else {}
+        events += watch.feed(pipelined(rng, iteration, replicas, stages, slow))
+    assert accused(events) == {victim}
+    assert isinstance(events[-1], Relief)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 RATIO = 1.3  # of a rank's own time to the median of its peers, with two peers or more
 RATIO_OF_TWO = 1.6  # with a single peer: either may be the odd one, so it must be very clear
-WORTH_A_LOOK = 1.1  # ratio to the median of all of its role: a cheap first sieve
+WORTH_A_LOOK = 1.2  # ratio to the median of all of its role: a cheap first sieve
 PERSISTENT = 0.8  # share of iterations in which at least half of that is seen
 SMALLEST_SHARE = 0.1  # of the iteration: less is not worth a word
 WAITING_SHARE = 0.5  # of a rank's surplus that its peers must be seen to wait
