@@ -98,8 +98,11 @@ def main() -> None:
     for layout in (ddp, fsdp, pipeline, others):
         print(f"LOSS {rank} {layout.__name__} {layout(rank)!r}", flush=True)
     dist.destroy_process_group()
-    if os.environ.get("JOIN_AGAIN"):
-        dist.init_process_group("gloo")
+    store = os.environ.get(
+        "JOIN_AGAIN"
+    )  # a file of its own: torchrun's store still has the addresses of before
+    if store:
+        dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
         dist.all_reduce(torch.ones(3))
         dist.destroy_process_group()
 
