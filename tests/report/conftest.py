@@ -28,7 +28,7 @@ class Script:
     events: list[ev.Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.random = random.Random(self.seed)  # noqa: S311
+        self.random = random.Random(self.seed)
 
     @property
     def time(self) -> str:
@@ -155,7 +155,7 @@ def _slow_spell(s: Script) -> None:
             details = {"slowdown": 1.63, "onset": 80}
             finding = _finding(SLOW, 1, "node1", onset, **details)
             s.add(ev.FindingRaised, incarnation=0, id=1, finding=finding, iteration=80)
-            reason = "the loss so far (0.8 s) is below the cost of a restart (12 s)"
+            reason = say("decision-slow", "en")
             s.add(ev.Decision, incarnation=0, policy="restart", action="none", reason=reason, finding=1)
         if i == 153:
             s.add(ev.FindingClosed, incarnation=0, id=1, reason="relief", since=s.time, iteration=150)
@@ -173,7 +173,7 @@ def _hang(s: Script) -> None:
         incarnation=0,
         policy="restart",
         action="restart",
-        reason="a hang does not end by itself",
+        reason=say("decision-replace", "en", nodes="node2", spares="node4"),
         finding=2,
         nodes_out=["node2"],
         nodes_in=["node4"],

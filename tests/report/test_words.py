@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenpace.findings import Advice, Evidence, Finding, Severity, Subject
+from evenpace.findings import Evidence, Finding, Severity, Subject
 from evenpace.report import words
 from evenpace.terms import say
 
@@ -18,7 +18,6 @@ FINDING = Finding(
     confidence=0.9,
     subject=Subject("rank", node="n1", rank=3),
     summary="what was said then",
-    advice=(Advice(say("advice-exclude-node", "en", **DETAILS)),),
     phrase="slow-worker",
     details=dict(DETAILS),
 )
@@ -74,7 +73,6 @@ def test_who(subject: Subject, english: str) -> None:
 def test_a_finding_is_said_again_in_korean() -> None:
     assert words.sentence(FINDING, "en") == say("slow-worker", "en", **DETAILS)
     assert words.sentence(FINDING, "ko") == say("slow-worker", "ko", **DETAILS)
-    assert words.retell(FINDING.advice[0].text, FINDING, "ko") == say("advice-exclude-node", "ko", **DETAILS)
 
 
 def test_words_within_a_sentence_are_said_again_too() -> None:
@@ -91,7 +89,6 @@ def test_an_unknown_phrase_falls_back_to_the_summary(phrase: str | None) -> None
 def test_details_cannot_break_the_sentence() -> None:
     hostile = replace(FINDING, details={"key": "x", "lang": "y", "slowdown": "{0.__class__}"})
     assert words.sentence(hostile, "en")
-    assert words.retell("free text", hostile, "ko") == "free text"
 
 
 def test_fault_and_uncapped() -> None:

@@ -10,9 +10,10 @@ import msgspec
 from evenpace.findings import Finding, to_builtins
 from evenpace.report import view
 from evenpace.report.loss import lost
+from evenpace.report.retell import retell
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.verdict import state, verdict
-from evenpace.report.words import retell, sentence
+from evenpace.report.words import sentence
 from evenpace.watch.events import stamp
 
 
@@ -41,8 +42,8 @@ def _say(finding: Finding, lang: str) -> Finding:
     return replace(
         finding,
         summary=sentence(finding, lang),
-        advice=tuple(replace(advice, text=retell(advice.text, finding, lang)) for advice in finding.advice),
-        missing=tuple(retell(text, finding, lang) for text in finding.missing),
+        advice=tuple(replace(advice, text=retell(advice.text, lang)) for advice in finding.advice),
+        missing=tuple(retell(text, lang) for text in finding.missing),
     )
 
 

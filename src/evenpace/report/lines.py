@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from evenpace.report.story import Story
-from evenpace.report.verdict import deed, outcome, reason
+from evenpace.report.verdict import choice, outcome, reason
 from evenpace.report.words import duration, line, sentence
 from evenpace.terms import say
 from evenpace.watch import events as ev
@@ -27,7 +27,7 @@ def _event_words(event: ev.Event, story: Story, lang: str) -> str:
         case ev.FindingClosed():
             return f"#{event.id} {reason(event.reason, lang)}"
         case ev.Decision():
-            return f"{deed(event, lang)}: {line(event.reason)}"
+            return choice(event, lang)
         case ev.IncarnationEnded() | ev.RunEnded():
             return outcome(event.outcome, lang)
     return line(_plain_words(event))

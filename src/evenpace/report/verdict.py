@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenpace.findings import Severity
+from evenpace.report.retell import retell
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.words import clock, fault, line, percent, sentence, uncapped, who
 from evenpace.terms import say
@@ -78,6 +79,12 @@ def deed(decision: ev.Decision, lang: str) -> str:
     return say("report-deed", lang, action=text, parts=", ".join(parts)) if parts else text
 
 
+def choice(decision: ev.Decision, lang: str) -> str:
+    """Say what a decision did, and why."""
+    done = deed(decision, lang)
+    return f"{done}: {line(retell(decision.reason, lang))}" if decision.reason else done
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """One line of the timeline. `kind` is run, fault, relief, decision or note."""
@@ -93,8 +100,7 @@ def timeline(story: Story, lang: str) -> list[Moment]:
     for incarnation in story.in_order():
         moments.extend(_incarnation(incarnation, lang))
     for at, decision in story.decisions:
-        text = f"{deed(decision, lang)}: {line(decision.reason)}" if decision.reason else deed(decision, lang)
-        moments.append(Moment(at, "decision", text))
+        moments.append(Moment(at, "decision", choice(decision, lang)))
     moments.extend(_run(story, lang))
     return sorted(moments, key=lambda moment: (moment.at, _ORDER.index(moment.kind)))
 
@@ -146,6 +152,9 @@ def _notes(story: Story, lang: str) -> list[Moment]:
         (at, say("report-skipped", lang, path=line(event.path), reason=line(event.reason)))
         for at, event in story.skipped
     ]
-    said += [(at, say("report-degraded", lang, text=line(event.text))) for at, event in story.degraded]
+    said += [
+        (at, say("report-degraded", lang, text=line(retell(event.text, lang))))
+        for at, event in story.degraded
+    ]
     said += [(at, say("report-attached", lang, pid=event.pid)) for at, event in story.attached]
     return [Moment(at, "note", text) for at, text in said]

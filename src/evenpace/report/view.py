@@ -10,6 +10,7 @@ import numpy as np
 from evenpace.findings import Finding, Subject
 from evenpace.report.iterations import Floats
 from evenpace.report.loss import Lost, lost
+from evenpace.report.retell import retell
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.verdict import deed, outcome, reason, state
 from evenpace.report.words import (
@@ -22,7 +23,6 @@ from evenpace.report.words import (
     line,
     percent,
     ranges,
-    retell,
     sentence,
     who,
 )
@@ -149,8 +149,8 @@ def _card(story: Story, raised: Raised, lang: str) -> Card:
         deed=deed(decision, lang) if decision else "",
         victims=victims(finding.victims, lang),
         evidence=_evidence(finding, lang),
-        advice=[(retell(a.text, finding, lang), clean(a.command or "")) for a in finding.advice],
-        missing=[retell(text, finding, lang) for text in finding.missing],
+        advice=[(line(retell(a.text, lang)), clean(a.command or "")) for a in finding.advice],
+        missing=[line(retell(text, lang)) for text in finding.missing],
         incidents=[(line(link.id), line(link.why)) for link in finding.incidents],
     )
 

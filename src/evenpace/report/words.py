@@ -9,11 +9,11 @@ import numpy as np
 
 from evenpace.findings import Evidence, Finding, Subject
 from evenpace.report.iterations import Floats
+from evenpace.report.retell import retell
 from evenpace.terms import UnknownTerm, label, phrases, say
 
 _LONGEST = 2000  # characters
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_RETOLD = ("advice-", "missing-", "difference-")
 _DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)
 _UNFIT = (*range(0x80, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF, *range(0xD800, 0xE000))
 _CONTROLS = (
@@ -135,27 +135,12 @@ def sentence(finding: Finding, lang: str) -> str:
     """Say a finding again in `lang`; its own summary where its phrase is not known."""
     if finding.phrase is None or finding.phrase not in phrases():
         return line(finding.summary)
-    details = {name: _detail(value, lang, finding) for name, value in _details(finding).items()}
+    details = {
+        name: retell(value, lang) if isinstance(value, str) else value
+        for name, value in finding.details.items()
+        if name not in ("key", "lang")
+    }
     return line(say(finding.phrase, lang, **details))
-
-
-def retell(text: str, finding: Finding, lang: str) -> str:
-    """Say a finding's advice or missing evidence again in `lang`, where it is one of our sentences."""
-    if lang == "en":
-        return clean(text)
-    details = _details(finding)
-    for key in phrases():
-        if key.startswith(_RETOLD) and say(key, "en", **details) == text:
-            return clean(say(key, lang, **details))
-    return clean(text)
-
-
-def _detail(value: str | int | float, lang: str, finding: Finding) -> str | int | float:
-    return retell(value, finding, lang) if isinstance(value, str) else value
-
-
-def _details(finding: Finding) -> dict[str, str | int | float]:
-    return {name: value for name, value in finding.details.items() if name not in ("key", "lang")}
 
 
 def evidence(item: Evidence, lang: str) -> str:
