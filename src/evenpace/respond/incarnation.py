@@ -50,13 +50,19 @@ class Incarnation:
     def exit_code(self) -> int:
         """Return the job's exit code: of the agent that failed first; 128 + n for signal n.
 
-        Where nobody knows the codes (agents of an earlier evenpace), 1 if a worker is known to have failed.
+        The code of an earlier evenpace's agent is unknown: then the log tells, or how the workers ended.
         """
         code = next((code for code in self.codes.values() if code), 0)
         if code:
             return 128 - code if code < 0 else code
-        unknown = any(code is None for code in self.codes.values())
-        return int(unknown and any(end.how != "clean" for end in self._parts.recorder.ledger.exits))
+        return self._logged_code() if None in self.codes.values() else 0
+
+    def _logged_code(self) -> int:
+        ledger = self._parts.recorder.ledger
+        if ledger.ended is None:
+            return int(any(end.how != "clean" for end in ledger.exits))
+        code = ledger.ended.exit_code
+        return int(ledger.ended.outcome != "finished") if code is None else code
 
     @property
     def overdue(self) -> bool:

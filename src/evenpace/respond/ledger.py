@@ -26,6 +26,7 @@ class Ledger:
     run: RunStarted | None = None
     started: IncarnationStarted | None = None
     ended: IncarnationEnded | None = None
+    pending: Decision | None = None  # a restart that was decided and has not begun
     over: bool = False
     nodes: tuple[str, ...] = ()
     spares: tuple[str, ...] = ()
@@ -46,7 +47,7 @@ class Ledger:
                 self.run = event
                 self.nodes, self.spares = tuple(event.nodes) or (event.host,), tuple(event.spares)
             case IncarnationStarted():
-                self.started, self.ended, self.iteration = event, None, None
+                self.started, self.ended, self.pending, self.iteration = event, None, None, None
                 self.open, self.decided, self.exits = {}, {}, []
             case Iteration():
                 self.iteration = event.iteration
@@ -72,6 +73,7 @@ class Ledger:
             return
         raised = self.open.get(decision.finding) if decision.finding is not None else None
         self.failures.append(failure_of(raised.finding if raised else None, self.position(raised)))
+        self.pending = decision
         self.restarts += 1
         self.out += tuple(decision.nodes_out)
         self.nodes = tuple(node for node in self.nodes if node not in decision.nodes_out) + tuple(

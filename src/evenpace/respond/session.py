@@ -21,7 +21,7 @@ from evenpace.tap.environment import environment
 from evenpace.terms import say
 from evenpace.watch.eventlog import EventWriter
 from evenpace.watch.events import RunStarted
-from evenpace.watch.runfolder import RunFolder
+from evenpace.watch.runfolder import RunFolder, release_rings
 from evenpace.watch.watcher import Watcher
 
 
@@ -74,6 +74,8 @@ def _supervise(
     finally:
         if mirror:
             mirror.close()
+        if recorder.ledger.over and recorder.ledger.started:
+            release_rings(Path(recorder.ledger.started.rings))
         print(f"evenpace: {say('say-run-folder', around.lang, folder=_short(folder))}", file=sys.stderr)
 
 

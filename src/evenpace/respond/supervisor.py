@@ -58,12 +58,21 @@ class Supervisor:
         started = self._recorder.ledger.started
         if started is None:
             raise Problem(f"the run in {self._parts.folder.path} never started its job; start a new run")
-        self._recorder.write(
-            WatchAttached(time=self._clock.stamp(), pid=os.getpid(), incarnation=started.incarnation)
-        )
-        nodes, rings = list(started.agents), Path(started.rings)
-        incarnation = self._watch(started.incarnation, nodes, rings, from_end=True)
-        return self._guarded(lambda: self._keep_going(incarnation))
+        return self._guarded(lambda: self._keep_going(self._resume(started)))
+
+    def _resume(self, started: IncarnationStarted) -> Incarnation:
+        """Watch what runs, or begin the restart that was decided before evenpace died."""
+        event = WatchAttached(time=self._clock.stamp(), pid=os.getpid(), incarnation=started.incarnation)
+        pending = self._recorder.ledger.pending
+        if pending is None:
+            nodes, rings = list(started.agents), Path(started.rings)
+            incarnation = self._watch(started.incarnation, nodes, rings, from_end=True)
+            self._recorder.write(event)
+            return incarnation
+        self._recorder.write(event)
+        self._parts.launcher.stop(0.0)
+        checkpoint = Checkpoint(Path(pending.checkpoint), pending.step) if pending.checkpoint else None
+        return self._start(started.incarnation + 1, checkpoint)
 
     def _guarded(self, act: Callable[[], int]) -> int:
         """Close the run in the log even where the job could not be started."""
@@ -89,9 +98,12 @@ class Supervisor:
             self._pass_signals()
             incarnation.look()
             ended = incarnation.ended
-            if ended:
-                incarnation.settle()
-            cause = None if self._interrupts else judge(incarnation, self._parts)
+            if self._interrupts:
+                cause = None
+            else:
+                if ended:
+                    incarnation.settle()
+                cause = judge(incarnation, self._parts)
             if ended or cause is not None:
                 return cause
             self._clock.sleep(POLL)
@@ -130,7 +142,8 @@ class Supervisor:
         ours = {"EVENPACE_RUN": run, "EVENPACE_NODE": node, "EVENPACE_INCARNATION": str(number)}
         if checkpoint:
             ours["EVENPACE_CHECKPOINT"] = str(checkpoint.path)
-        return {**tap.env, **ours}
+        # Output goes to a file: without this a killed worker takes its last lines with it.
+        return {"PYTHONUNBUFFERED": "1", **tap.env, **ours}
 
     def _watch(
         self, number: int, nodes: Sequence[str], rings: Path, *, from_end: bool = False

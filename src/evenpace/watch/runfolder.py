@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from evenpace.errors import Problem
 
 DEFAULT_PARENT = "evenpace-runs"
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108
+IN_MEMORY = "evenpace-"
 # A memory-mapped ring needs a local file system: pages of these can block or vanish with the network.
 NETWORK_FILE_SYSTEMS = re.compile(
     r"nfs\d?|lustre|gpfs|mmfs|beegfs(_nodev)?|ceph|glusterfs|panfs|wekafs|afs|pvfs2|orangefs|cifs|smb\d?|9p|fuse\..+"
@@ -106,7 +108,14 @@ class RunFolder:
     def _choose_ring_root(self) -> Path:
         if not is_network_file_system(self.path) or not os.access(SHARED_MEMORY, os.W_OK):
             return self.path / "rings"
-        return Path(tempfile.mkdtemp(prefix=f"evenpace-{self.path.name}-", dir=SHARED_MEMORY))
+        return Path(tempfile.mkdtemp(prefix=f"{IN_MEMORY}{self.path.name}-", dir=SHARED_MEMORY))
+
+
+def release_rings(rings: Path) -> None:
+    """Free the memory of rings that `RunFolder.rings` put there; others are part of the run's folder."""
+    root = rings.parent
+    if root.parent == SHARED_MEMORY and root.name.startswith(IN_MEMORY):
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def _make(path: Path) -> None:

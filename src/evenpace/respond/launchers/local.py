@@ -14,12 +14,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 
 from evenpace.errors import Problem
 from evenpace.respond.launchers import AgentExit, NodeStart
+from evenpace.respond.launchers.logfile import Reserve, open_log
 from evenpace.respond.launchers.processes import alive, find, kill_all, members, tree
 from evenpace.respond.launchers.torchrun import for_node
 
@@ -33,6 +33,7 @@ class _Agent:
     node: str
     process: psutil.Process | None
     child: subprocess.Popen[bytes] | None = None
+    reserve: Reserve | None = None
     reported: bool = False
 
     def ended(self) -> bool:
@@ -72,7 +73,7 @@ class LocalLauncher:
 
     def _spawn(self, command: Sequence[str], start: NodeStart) -> _Agent:
         terminal = not self.emulate and shares_terminal()
-        log = _open_log(start.log)
+        log = open_log(start.log)
         try:
             child = subprocess.Popen(
                 command,
@@ -87,7 +88,9 @@ class LocalLauncher:
             raise Problem(f"cannot start {command[0]}: {error.strerror}; check the command") from error
         finally:
             os.close(log)
-        return _Agent(start.node, psutil.Process(child.pid), child)
+        reserve = Reserve(start.log)
+        reserve.fill()
+        return _Agent(start.node, psutil.Process(child.pid), child, reserve)
 
     def adopt(self, agents: Mapping[str, int]) -> None:
         """Take over the agents (node → pid) of an earlier evenpace; a pid reused by others has ended."""
@@ -97,9 +100,14 @@ class LocalLauncher:
 
     def poll(self) -> list[AgentExit]:
         """Return the agents that ended since the last call; the code of an adopted one is unknown."""
+        for agent in self._agents.values():
+            if agent.reserve and not agent.reported:
+                agent.reserve.fill()
         exits = [agent for agent in self._agents.values() if not agent.reported and agent.ended()]
         for agent in exits:
             agent.reported = True
+            if agent.reserve and not members(self.run, agent.node):
+                agent.reserve.release()
         return [AgentExit(agent.node, agent.child.returncode if agent.child else None) for agent in exits]
 
     def signal(self, number: int) -> None:
@@ -142,11 +150,3 @@ def _free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
         return port
-
-
-def _open_log(path: Path) -> int:
-    """Open a log for appending; where that is impossible the output is dropped rather than the job."""
-    try:
-        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError:
-        return os.open(os.devnull, os.O_WRONLY)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from evenpace.respond.launchers.logfile import AHEAD, STEP, Reserve, open_log
+
+
+def blocks(path: Path) -> int:
+    return path.stat().st_blocks * 512
+
+
+def test_room_is_kept_ahead_and_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "node0.log"
+    descriptor = open_log(path)
+    reserve = Reserve(path)
+    reserve.fill()
+    assert path.stat().st_size == 0
+    assert blocks(path) in (0, AHEAD)  # 0 where the file system cannot do it
+    able = blocks(path) > 0
+    os.write(descriptor, b"x" * (STEP + 10))
+    reserve.fill()
+    assert not able or blocks(path) >= STEP + AHEAD
+    reserve.release()
+    os.close(descriptor)
+    assert path.read_bytes() == b"x" * (STEP + 10)
+    assert blocks(path) < STEP + AHEAD
+
+
+def test_a_log_that_cannot_be_opened_drops_its_text(tmp_path: Path) -> None:
+    descriptor = open_log(tmp_path / "missing/node0.log")
+    assert os.write(descriptor, b"x") == 1
+    os.close(descriptor)
+    Reserve(tmp_path / "missing/node0.log").fill()
+    Reserve(tmp_path / "missing/node0.log").release()

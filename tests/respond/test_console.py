@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from evenpace.findings import Finding
+from evenpace.respond.console import Console
+from evenpace.watch import events as ev
+
+TIME = "2026-01-02T03:04:05.000Z"
+Maker = Callable[..., Finding]
+
+
+def said(*events: ev.Event, lang: str = "en") -> list[str]:
+    stream = io.StringIO()
+    console = Console(stream, lang)
+    for event in events:
+        console(event)
+    return stream.getvalue().splitlines()
+
+
+def raised(finding: Finding) -> ev.FindingRaised:
+    return ev.FindingRaised(time=TIME, incarnation=0, id=0, finding=finding)
+
+
+def decided(action: str, **details: object) -> ev.Decision:
+    return ev.Decision(time=TIME, incarnation=0, policy="p", action=action, reason="because", **details)
+
+
+def test_a_finding_is_said_once_and_again_only_when_it_changes(finding: Maker) -> None:
+    first, second = finding(), finding(node="node2")
+    lines = said(raised(first), raised(first), raised(second))
+    assert lines == [
+        "evenpace: Worker killed: worker-killed on node1",
+        "evenpace: Worker killed: worker-killed on node2",
+    ]
+
+
+def test_a_finding_is_said_in_the_language_asked_for(finding: Maker) -> None:
+    details = {"rank": 3, "node": "node1", "signal": "SIGKILL"}
+    (line,) = said(raised(replace(finding(), phrase="crash-killed", details=details)), lang="ko")
+    assert "node1의 rank 3" in line
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (decided("restart", checkpoint="c/step-20", step=20), "restarting: because; from checkpoint c/step-20 (step 20)"),
+        (decided("restart", checkpoint="c/last.pt"), "restarting: because; from checkpoint c/last.pt"),
+        (decided("restart"), "restarting: because; from whatever the script itself loads"),
+        (decided("give-up"), "giving up: because"),
+        (decided("would-restart"), "policy observe changes nothing; --policy restart would now restart: because"),
+        (ev.IncarnationStarted(time=TIME, incarnation=1, agents={"a": 1, "b": 2}, rings=""), "incarnation 1 started on a, b"),
+        (ev.CheckpointSkipped(time=TIME, path="c/1", reason="bad"), "checkpoint c/1 is not usable: bad"),
+        (ev.CheckpointSkipped(time=TIME, path="c/1", reason="bad", moved_to="d"), "checkpoint c/1 is not usable: bad; moved to d"),
+        (ev.WatchDegraded(time=TIME, text="two\nlines"), "two lines"),
+        (ev.WatchAttached(time=TIME, pid=1, incarnation=2), "watching again, incarnation 2"),
+    ],
+)  # fmt: skip
+def test_each_event_is_one_line(event: ev.Event, text: str) -> None:
+    assert said(event) == [f"evenpace: {text}"]
+
+
+def test_most_events_are_silent() -> None:
+    assert said(
+        decided("none"),
+        ev.IncarnationStarted(time=TIME, incarnation=0, agents={"a": 1}, rings=""),
+        ev.RunEnded(time=TIME, outcome="finished", exit_code=0),
+    ) == []  # fmt: skip
+
+
+def test_a_terminal_that_is_gone_stops_nothing() -> None:
+    stream = io.StringIO()
+    stream.close()
+    Console(stream, "en")(decided("give-up"))
