@@ -45,21 +45,28 @@ def test_a_finding_is_said_in_the_language_asked_for(finding: Maker) -> None:
     assert "node1의 rank 3" in line
 
 
+STARTED = ev.IncarnationStarted(time=TIME, incarnation=1, agents={"a": 1, "b": 2}, rings="")
+SKIPPED = ev.CheckpointSkipped(time=TIME, path="c/1", reason="bad")
+MOVED = ev.CheckpointSkipped(time=TIME, path="c/1", reason="bad", moved_to="d")
+NUMBERED = decided("restart", checkpoint="c/step-20", step=20)
+OBSERVED = "policy observe changes nothing; --policy restart would now restart: because"
+
+
 @pytest.mark.parametrize(
     ("event", "text"),
     [
-        (decided("restart", checkpoint="c/step-20", step=20), "restarting: because; from checkpoint c/step-20 (step 20)"),
+        (NUMBERED, "restarting: because; from checkpoint c/step-20 (step 20)"),
         (decided("restart", checkpoint="c/last.pt"), "restarting: because; from checkpoint c/last.pt"),
         (decided("restart"), "restarting: because; from whatever the script itself loads"),
         (decided("give-up"), "giving up: because"),
-        (decided("would-restart"), "policy observe changes nothing; --policy restart would now restart: because"),
-        (ev.IncarnationStarted(time=TIME, incarnation=1, agents={"a": 1, "b": 2}, rings=""), "incarnation 1 started on a, b"),
-        (ev.CheckpointSkipped(time=TIME, path="c/1", reason="bad"), "checkpoint c/1 is not usable: bad"),
-        (ev.CheckpointSkipped(time=TIME, path="c/1", reason="bad", moved_to="d"), "checkpoint c/1 is not usable: bad; moved to d"),
+        (decided("would-restart"), OBSERVED),
+        (STARTED, "incarnation 1 started on a, b"),
+        (SKIPPED, "checkpoint c/1 is not usable: bad"),
+        (MOVED, "checkpoint c/1 is not usable: bad; moved to d"),
         (ev.WatchDegraded(time=TIME, text="two\nlines"), "two lines"),
         (ev.WatchAttached(time=TIME, pid=1, incarnation=2), "watching again, incarnation 2"),
     ],
-)  # fmt: skip
+)
 def test_each_event_is_one_line(event: ev.Event, text: str) -> None:
     assert said(event) == [f"evenpace: {text}"]
 

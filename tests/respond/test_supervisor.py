@@ -19,7 +19,7 @@ Maker = Callable[..., Any]
 
 
 class Signals:
-    """Stand in for Interrupts: what a person at the keyboard sends, one batch a look, once a file is there."""
+    """Stand in for Interrupts: once a file is there, a person sends one signal a look."""
 
     def __init__(self, ready: Path, *numbers: int) -> None:
         self.ready, self.numbers = ready, list(numbers)
