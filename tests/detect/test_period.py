@@ -144,6 +144,27 @@ def test_gradient_accumulation() -> None:
         assert (found.length, (found.start - 4) % 12) == (12, 0)
 
 
+@pytest.mark.parametrize("micro", [1, 4])
+@pytest.mark.parametrize("every", [1, 3, 7])
+def test_steps_left_out_at_first(micro: int, every: int) -> None:
+    names = ["A0", "A1", "A2"] * micro * 60
+    marks = sampled_marks(len(names), 3 * micro, every)
+    marks[:, 1] = np.maximum(0, marks[:, 1] - 3)
+    found = find_period(code(names), marks=marks)
+    assert found is not None
+    assert found.length == 3 * micro
+
+
+def test_accumulation_that_changes() -> None:
+    names = ["A0", "A1", "A2"] * 4 * 40
+    marks = sampled_marks(len(names), 12, 7)
+    later = marks[:, 0] > 240
+    marks[later, 1] = 20 + (marks[later, 0] - 240) // 6
+    found = find_period(code(names), marks=marks)
+    assert found is not None
+    assert found.length == 6
+
+
 def test_steps_not_enough_to_count_micro_batches() -> None:
     names = ["A0", "A1"] * 4 * 4
     assert find_period(code(names), marks=sampled_marks(len(names), 8, 3)) is None

@@ -154,7 +154,7 @@ def _without_steps(window: Integers, cycle: _Cycle) -> _Cycle | None:
 def _with_steps(window: Integers, cycles: list[_Cycle], marks: Marks) -> _Cycle | None:
     """Take the longest cycle that optimizer steps confirm; `marks` count kept operations."""
     for cycle in cycles:
-        inside = steps.within(marks, cycle.first, len(cycle.kept))
+        inside = steps.settled(steps.within(marks, cycle.first, len(cycle.kept)), cycle.lag)
         if steps.steps_spanned(inside) < steps.MIN_STEPS:
             break
         repetitions = steps.repetitions_a_step(inside, cycle.lag)
