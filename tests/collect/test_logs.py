@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from evenpace.collect.job.logs import LogLine, closed_by_agent, last_error_lines, logged_exits, read_tail
 
 TABLE = """\
-E1130 02:00:00.1 77 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 0 (pid: 4242) of binary: /usr/bin/python
-W1130 02:00:00.2 77 torch/distributed/elastic/multiprocessing/api.py:1010] Sending process 4243 closing signal SIGTERM
+E1130 02:00:00.1 77 api.py:1002] failed (exitcode: -9) local_rank: 0 (pid: 4242) of binary: /usr/bin/python
+W1130 02:00:00.2 77 api.py:1010] Sending process 4243 closing signal SIGTERM
 Root Cause (first observed failure):
 [0]:
   rank      : 2 (local_rank: 0)

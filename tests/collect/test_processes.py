@@ -15,7 +15,9 @@ from evenpace.collect.job.processes import ProcessFacts, read_process
 
 @pytest.fixture
 def child() -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen([sys.executable, "-c", "print(1, flush=True); input()"], stdin=-1, stdout=-1) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(1, flush=True); input()"], stdin=-1, stdout=-1
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         yield process

@@ -19,8 +19,8 @@ GROUP = 7
 class SimulatedJob:
     """Data-parallel ranks, one a node, each iteration `buckets` all-reduces at the end of its own work.
 
-    `busy(rank, iteration)` gives a rank's own time in milliseconds. Every rank's operations complete when the last
-    has entered, plus the transfer. A rank in `absent` enters nothing any more.
+    `busy(rank, iteration)` gives a rank's own time in milliseconds. Every rank's operations complete when
+    the last has entered, plus the transfer. A rank in `absent` enters nothing any more.
     """
 
     def __init__(self, folder: Path, world: int = 4, buckets: int = 3) -> None:
@@ -38,7 +38,12 @@ class SimulatedJob:
         path = folder / f"node{rank}.{rank}{layout.RING_SUFFIX}"
         ring = Ring(str(path), f"node{rank}", layout.TAP_NATIVE)
         ring.set(
-            rank=rank, local_rank=0, world_size=self.world, heartbeat_ns=self.now, started_ns=self.now, wall_offset_ns=0
+            rank=rank,
+            local_rank=0,
+            world_size=self.world,
+            heartbeat_ns=self.now,
+            started_ns=self.now,
+            wall_offset_ns=0,
         )
         line = {"key": GROUP, "name": "0", "ranks": list(range(self.world)), "ns": self.now}
         path.with_suffix(layout.GROUPS_SUFFIX).write_text(json.dumps(line) + "\n")
@@ -73,7 +78,7 @@ class SimulatedJob:
         return events
 
     def wait(self, seconds: float, stacks: Sequence[tuple[int, Callable[[int], str]]] = ()) -> list[Event]:
-        """Let time pass with nothing happening but heartbeats (and stacks, by rank), polling five times a second."""
+        """Let time pass with heartbeats (and stacks, by rank) only, polling five times a second."""
         events: list[Event] = []
         for tick in range(int(seconds * 5)):
             self.now += 200 * MS

@@ -46,7 +46,8 @@ def test_an_exception_of_its_own_is_named_even_where_the_others_report_later_and
 
 def test_the_same_error_on_all_ranks_blames_the_program() -> None:
     ends = [
-        WorkerEnd(worker(r), "exception", 10.0 + r / 10, exception=f"ValueError: bad step 1{r}") for r in range(4)
+        WorkerEnd(worker(r), "exception", 10.0 + r / 10, exception=f"ValueError: bad step 1{r}")
+        for r in range(4)
     ]
     finding = judge_crash(ends)
     assert finding is not None
@@ -106,7 +107,10 @@ def test_an_orderly_end_is_no_finding() -> None:
 
 
 def test_a_stopped_job_is_no_finding() -> None:
-    assert judge_crash([WorkerEnd(worker(r), "killed", 1.0, code=-15, signal="SIGTERM") for r in range(4)]) is None
+    assert (
+        judge_crash([WorkerEnd(worker(r), "killed", 1.0, code=-15, signal="SIGTERM") for r in range(4)])
+        is None
+    )
 
 
 def test_who_left_while_the_others_waited_is_named() -> None:

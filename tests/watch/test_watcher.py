@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.watch.simulated import SimulatedJob
 
 from evenpace.collect.job.processes import ProcessFacts
 from evenpace.findings import Finding
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.watch import worker as worker_module
 from evenpace.watch.events import Event, FindingClosed, FindingRaised, Iteration, PeriodFound, WorkerJoined
-from tests.watch.simulated import SimulatedJob
 
 
 def findings(events: list[Event]) -> list[Finding]:
@@ -25,7 +25,7 @@ def job(tmp_path: Path) -> SimulatedJob:
     return SimulatedJob(tmp_path)
 
 
-def noisy(seed: int, slow: int | None = None, factor: float = 1.5, since: int = 0):  # noqa: ANN201
+def noisy(seed: int, slow: int | None = None, factor: float = 1.5, since: int = 0):
     chance = random.Random(seed)
 
     def busy(rank: int, iteration: int) -> float:
@@ -60,7 +60,11 @@ def test_a_slow_worker_is_named_within_five_iterations_and_relieved(job: Simulat
         if raised:
             break
     assert iteration < 5 + 1  # the span of an iteration ends with the first operation of the next
-    assert (raised[0].fault, raised[0].subject.rank, raised[0].subject.node) == ("non-communication-slow", 2, "node2")
+    assert (raised[0].fault, raised[0].subject.rank, raised[0].subject.node) == (
+        "non-communication-slow",
+        2,
+        "node2",
+    )
     closed = [event for event in job.iterate(15, noisy(3)) if isinstance(event, FindingClosed)]
     assert [event.reason for event in closed] == ["relief"]
 

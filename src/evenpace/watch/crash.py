@@ -24,8 +24,8 @@ ENDED_BY_OTHERS = ("SIGTERM", "SIGINT", "SIGHUP")
 class WorkerEnd:
     """How a worker ended. `how` is `clean`, `exception`, `killed`, `gone` or `alive`; `at` in epoch seconds.
 
-    `exception` is "Type: message" and the traceback's tail; `code` is negative for a signal; `waiting_for_peers`
-    tells whether peers stood in a collective that this worker never entered when it ended.
+    `exception` is "Type: message" and the traceback's tail; `code` is negative for a signal;
+    `owed_collective` tells whether peers stood in a collective that this worker never entered.
     """
 
     worker: WorkerId
@@ -98,7 +98,7 @@ def _without_cause(ended: list[WorkerEnd]) -> Finding | None:
 
 
 def _vanished_first(failed: list[WorkerEnd]) -> WorkerEnd | None:
-    """Return the worker that vanished without a word and not after the others' errors, if there is just one."""
+    """Return the one worker that vanished without a word, if not after the others' errors."""
     gone = sorted((end for end in failed if end.how == "gone"), key=lambda end: end.at)
     if not gone or len(failed) == 1 or (len(gone) > 1 and gone[1].at - gone[0].at < EARLY_S):
         return None
@@ -198,7 +198,7 @@ def _several(causes: Sequence[WorkerEnd], ends: Sequence[WorkerEnd]) -> Finding:
 
 
 def judge_agent(node: str, code: int | None, signal: str, lines: Sequence[LogLine], at: float) -> Finding:
-    """Judge an agent that ended before any of its workers said why: a lost node, or a job that never started."""
+    """Judge an agent that ended before its workers said why: a lost node, or a job that never started."""
     lost = bool(signal) and signal not in ENDED_BY_OTHERS
     finding = make(
         "node-lost" if lost else "launch-rendezvous",

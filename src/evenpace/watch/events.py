@@ -92,8 +92,8 @@ class PeriodFound(Event, frozen=True, kw_only=True):
 class Iteration(Event, frozen=True, kw_only=True):
     """One iteration of the job. Lists run parallel to `ranks`; seconds.
 
-    `busy` is the worker's own time, `waiting` what it spent blocked because another worker was late; the rest of
-    `durations` is transfer. `waiting_by_group` splits `waiting` where there is more than one group.
+    `busy` is the worker's own time, `waiting` what it spent blocked because another worker was late; the
+    rest of `durations` is transfer. `waiting_by_group` splits `waiting` where there is more than one group.
     """
 
     incarnation: int

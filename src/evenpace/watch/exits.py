@@ -112,12 +112,18 @@ class ExitWatch:
     def _lost_agent(self, tails: _Tails) -> Finding | None:
         """Judge an agent that was killed: its workers' ends are consequences."""
         for node, (code, at) in self.agents.items():
-            if code is not None and code < 0 and not any(end.worker.node == node for end in self._causes_before(at)):
+            if (
+                code is not None
+                and code < 0
+                and not any(end.worker.node == node for end in self._causes_before(at))
+            ):
                 return judge_agent(node, code, signal_name(-code), last_error_lines(tails[node]), at)
         return None
 
     def _causes_before(self, at: float) -> list[WorkerEnd]:
-        return [end for end in self.told.values() if end.at < at and (end.how in ("exception", "killed", "gone"))]
+        return [
+            end for end in self.told.values() if end.at < at and (end.how in ("exception", "killed", "gone"))
+        ]
 
     def _failed_agent(self, tails: _Tails) -> Finding | None:
         failed = [(at, node, code) for node, (code, at) in self.agents.items() if code]

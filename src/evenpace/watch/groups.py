@@ -1,4 +1,4 @@
-"""Process groups of a job: a worker knows a group by a pointer, the job knows it by its name and its ranks."""
+"""Process groups of a job: a worker knows one by a pointer, the job by its name and its ranks."""
 
 from __future__ import annotations
 

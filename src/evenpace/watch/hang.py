@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from evenpace.detect.waitfor import HangKind, HangVerdict, judge, patience, stalled
 from evenpace.findings import Evidence, Finding, Severity, Terms
+from evenpace.tap.inject.evenpace_tap.layout import KINDS
 from evenpace.watch.events import stamp
 from evenpace.watch.mismatch import judge_mismatch
 from evenpace.watch.sayings import Details, make
 from evenpace.watch.snapshot import heartbeat_age, is_stopped, last_activity_ns, take, unfinished
 from evenpace.watch.stacks import MOVING_CEILING_S
-from evenpace.watch.worker import Worker
+from evenpace.watch.worker import Worker, WorkerId
 
 SHORTEST_S = 5.0  # no stall is called a hang before
 UNNAMED_FACTOR = 1.5  # a stall without a culprit waits this much longer: a culprit may still show
@@ -39,33 +40,58 @@ class HangWatch:
         self._suspects = verdict.culprits
         if verdict.kind is HangKind.NONE or not steady:
             return None
-        return self._decide(verdict, workers, now_ns / 1e9 - since, limit, now)
+        return self._decide(Stall(verdict, workers, now_ns / 1e9 - since, now), limit)
 
-    def _decide(
-        self, verdict: HangVerdict, workers: list[Worker], waited: float, limit: float, now: float
-    ) -> Finding | None:
-        culprits = [worker for worker in workers if worker.id.rank in verdict.culprits]
-        if not culprits:
-            if waited < self._unnamed_limit(limit):
+    def _decide(self, stall: Stall, limit: float) -> Finding | None:
+        if not stall.culprits:
+            if stall.waited < self._unnamed_limit(limit):
                 return None
-            return judge_mismatch(workers, now) or _unnamed(verdict, workers, waited, now)
-        stuck = _is_stuck(culprits, waited)
-        if waited < self._ceiling(culprits, limit, stuck):
+            return judge_mismatch(stall.workers, stall.now) or _unnamed(stall)
+        if stall.waited < self._ceiling(stall, limit):
             return None
-        return judge_mismatch(workers, now) or _named(verdict, culprits, workers, waited, stuck, now)
+        return judge_mismatch(stall.workers, stall.now) or _named(stall)
 
     def _unnamed_limit(self, limit: float) -> float:
         return UNNAMED_FACTOR * limit if self.intervals else START_CEILING_S
 
-    def _ceiling(self, culprits: list[Worker], limit: float, stuck: bool) -> float:
-        """Return how long the peers may wait for these workers, given what they are doing (seconds)."""
-        if all(is_stopped(worker) for worker in culprits):
+    def _ceiling(self, stall: Stall, limit: float) -> float:
+        """Return how long the peers may wait for the culprits, given what these are doing (seconds)."""
+        if all(is_stopped(worker) for worker in stall.culprits):
             return limit
-        phases = [worker.stacks.phase for worker in culprits]
+        phases = [worker.stacks.phase for worker in stall.culprits]
         longest = max((phase.ceiling for phase in phases if phase), default=0.0)
         if not self.intervals:
             return max(limit, START_CEILING_S, longest)
-        return max(limit, longest, 0.0 if stuck else MOVING_CEILING_S)
+        return max(limit, longest, 0.0 if stall.stuck else MOVING_CEILING_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A job that stands still: who waits for whom, for how long (seconds), at which time (epoch seconds)."""
+
+    verdict: HangVerdict
+    workers: list[Worker]
+    waited: float
+    now: float
+
+    @property
+    def culprits(self) -> list[Worker]:
+        """Return the workers that the others wait for."""
+        return [worker for worker in self.workers if worker.id.rank in self.verdict.culprits]
+
+    @property
+    def victims(self) -> list[WorkerId]:
+        """Return the workers that wait."""
+        return [worker.id for worker in self.workers if worker.id.rank in self.verdict.victims]
+
+    @property
+    def stuck(self) -> bool:
+        """Tell whether the culprits go nowhere: stopped, or their stacks do not move."""
+        recent = int(min(self.waited, SHORTEST_S) * 1e9)
+        return all(
+            is_stopped(worker) or worker.stacks.stuck_since(worker.seen_ns - recent)
+            for worker in self.culprits
+        )
 
 
 def stall_since(workers: list[Worker], now_ns: int, limit: float) -> float | None:
@@ -85,29 +111,19 @@ def stall_since(workers: list[Worker], now_ns: int, limit: float) -> float | Non
     return min(standing_still, default=None)
 
 
-def _is_stuck(culprits: list[Worker], waited: float) -> bool:
-    """Tell whether the culprits go nowhere: stopped, or their stacks do not move."""
-    return all(
-        is_stopped(worker) or worker.stacks.stuck_since(worker.seen_ns - int(min(waited, SHORTEST_S) * 1e9))
-        for worker in culprits
-    )
-
-
-def _named(  # noqa: PLR0913 - what was seen and who was there
-    verdict: HangVerdict, culprits: list[Worker], workers: list[Worker], waited: float, stuck: bool, now: float
-) -> Finding:
-    first = culprits[0]
-    fault, phrase, advice = _classify(first, stuck)
+def _named(stall: Stall) -> Finding:
+    culprits, stuck = stall.culprits, stall.stuck
+    fault, phrase, advice = _classify(culprits[0], stuck)
     return make(
         fault,
         phrase,
-        _details(verdict, culprits, waited),
+        _details(stall),
         culprits=[worker.id for worker in culprits],
-        victims=[worker.id for worker in workers if worker.id.rank in verdict.victims],
+        victims=stall.victims,
         confidence=0.95 if stuck else 0.6,
         severity=Severity.CRITICAL if stuck else Severity.WARNING,
-        since=stamp(now - waited),
-        evidence=[item for worker in culprits[:8] for item in _evidence(worker)] + _waits(verdict),
+        since=stamp(stall.now - stall.waited),
+        evidence=[item for worker in culprits[:8] for item in _evidence(worker)] + _waits(stall.verdict),
         advice=advice,
         terms=HANGS,
     )
@@ -123,15 +139,15 @@ def _classify(worker: Worker, stuck: bool) -> tuple[str, str, list[str]]:
     return "non-communication-hang", "hang-outside", ["advice-stack", "advice-exclude-node"]
 
 
-def _details(verdict: HangVerdict, culprits: list[Worker], waited: float) -> Details:
+def _details(stall: Stall) -> Details:
+    culprits, verdict = stall.culprits, stall.verdict
     wait = next((wait for wait in verdict.waits if wait.on in verdict.culprits), None)
     book = culprits[0].book
-    operation = f"{wait.kind} {wait.sequence} ({book.name(wait.group)})" if wait else "their operation"
     return {
         "rank": ", ".join(str(worker.id.rank) for worker in culprits),
         "node": ", ".join(sorted({worker.id.node for worker in culprits})),
-        "seconds": round(waited, 1),
-        "operation": operation,
+        "seconds": round(stall.waited, 1),
+        "operation": f"{wait.kind} {wait.sequence} ({book.name(wait.group)})" if wait else "an operation",
         "state": culprits[0].process.state if culprits[0].process else "?",
     }
 
@@ -157,33 +173,48 @@ def _evidence(worker: Worker) -> list[Evidence]:
 
 
 def _waits(verdict: HangVerdict) -> list[Evidence]:
-    edges = [f"rank {wait.rank} waits for rank {wait.on} in {wait.kind} {wait.sequence}" for wait in verdict.waits[:16]]
-    return [Evidence(source="wait-for graph", text=edge) for edge in edges]
+    """Say each edge of the wait-for graph once, at the first operation of a rank that waits."""
+    first: dict[tuple[int, int], str] = {}
+    for wait in verdict.waits:
+        edge = f"rank {wait.rank} waits for rank {wait.on} in {wait.kind} {wait.sequence}"
+        first.setdefault((wait.rank, wait.on), edge)
+    return [Evidence(source="wait-for graph", text=edge) for edge in list(first.values())[:16]]
 
 
-def _unnamed(verdict: HangVerdict, workers: list[Worker], waited: float, now: float) -> Finding:
-    fault, phrase = {
-        HangKind.DEADLOCK: ("deadlock", "hang-deadlock"),
-        HangKind.COMMUNICATION: ("communication-hang", "hang-communication"),
-    }.get(verdict.kind, ("non-communication-hang", "hang-many"))
-    pending = next((one for worker in workers for one in take([worker], 0, 1.0).ranks[worker.id.rank].pending), None)
+def _unnamed(stall: Stall) -> Finding:
+    kind = stall.verdict.kind
+    fault, phrase = UNNAMED.get(kind, ("non-communication-hang", "hang-many"))
     return make(
         fault,
         phrase,
         {
-            "ranks": ", ".join(map(str, verdict.cycle)),
-            "count": len(workers),
-            "seconds": round(waited, 1),
-            "operation": f"{pending.kind} {pending.sequence}" if pending else "their operation",
+            "ranks": ", ".join(map(str, stall.verdict.cycle)),
+            "count": len(stall.workers),
+            "seconds": round(stall.waited, 1),
+            "operation": _pending(stall.workers),
         },
-        victims=[worker.id for worker in workers if worker.id.rank in verdict.victims],
+        victims=stall.victims,
         confidence=0.6,
-        since=stamp(now - waited),
-        evidence=_waits(verdict) + [item for worker in workers[:8] for item in _evidence(worker)[:1]],
-        advice=["advice-fix-program"] if verdict.kind is HangKind.DEADLOCK else ["advice-probe-links"],
+        since=stamp(stall.now - stall.waited),
+        evidence=_waits(stall.verdict)
+        + [item for worker in stall.workers[:8] for item in _evidence(worker)[:1]],
+        advice=["advice-fix-program" if kind is HangKind.DEADLOCK else "advice-probe-links"],
         missing=["missing-transport"],
         terms=HANGS,
     )
 
 
+def _pending(workers: list[Worker]) -> str:
+    """Name the oldest operation that has not completed."""
+    waiting = [(one, worker.book) for worker in workers for one in unfinished(worker)]
+    if not waiting:
+        return "an operation"
+    oldest, book = min(waiting, key=lambda pair: int(pair[0]["enter"]))
+    return f"{KINDS[int(oldest['kind'])]} {int(oldest['sequence'])} ({book.name(int(oldest['group']))})"
+
+
+UNNAMED = {
+    HangKind.DEADLOCK: ("deadlock", "hang-deadlock"),
+    HangKind.COMMUNICATION: ("communication-hang", "hang-communication"),
+}
 HANGS = Terms(symptom=("hang",))

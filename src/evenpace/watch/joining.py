@@ -18,7 +18,7 @@ ENOUGH = 0.5  # of a span's operations shared with the iteration: it is this one
 
 
 def keys(operations: Operations, rank: int) -> NDArray[np.uint64]:
-    """Return one number per operation, equal for all participants: of a collective, or of a send and its receive."""
+    """Return one number per operation, equal for all participants (send and receive share one)."""
     pair = operations["point_to_point"]
     receives = np.isin(operations["kind"], RECEIVES)
     source = np.where(pair, np.where(receives, operations["peer"], rank), -1)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenpace.detect.attribution import Edge
 from evenpace.detect.slow import Sample
+from evenpace.detect.waiting import OperationTimes, last_enters, split
 from evenpace.watch.events import Iteration, stamp
 from evenpace.watch.groups import GroupBook
-from evenpace.watch.joining import WorkerIteration
+from evenpace.watch.joining import RECEIVES, WorkerIteration
+from evenpace.watch.operations import Operations
 
 Array = NDArray[np.float64]
 
@@ -44,36 +47,59 @@ def _rounded(values: Array) -> list[float]:
     return [round(float(value), 6) for value in values]
 
 
-def measure(iteration: int, parts: Mapping[int, WorkerIteration]) -> Measured:
+def measure(iteration: int, parts: Mapping[int, WorkerIteration], book: GroupBook) -> Measured:
     """Split every worker's part of an iteration into own time, waiting for others, and transfer."""
     ranks = sorted(parts)
-    keys = np.concatenate([parts[rank].keys for rank in ranks])
-    operations = [parts[rank].operations for rank in ranks]
-    enters = np.concatenate([ops["enter"] for ops in operations])
-    unique, inverse = np.unique(keys, return_inverse=True)
-    latest = np.zeros(len(unique), np.int64)
-    np.maximum.at(latest, inverse, enters)
-    offset = 0
-    rows, by_group = [], {}
-    for column, rank in enumerate(ranks):
-        ops, span = operations[column], parts[rank].span
-        last_enter = latest[inverse[offset : offset + len(ops)]]
-        offset += len(ops)
-        next_enter = np.append(ops["enter"][1:], span.end_ns)
-        waited = ops["wait_enter"] > 0
-        begin = np.where(waited, ops["wait_enter"], ops["enter"])
-        complete = np.where(ops["complete"] > 0, ops["complete"], next_enter)
-        end = np.where(waited, ops["wait_enter"] + ops["wait_ns"], np.minimum(complete, next_enter))
-        end = np.clip(end, begin, span.end_ns)
-        wait = np.clip(np.minimum(end, last_enter) - begin, 0, None)
-        blocked = end - begin
-        duration = span.end_ns - span.start_ns
-        for group in np.unique(ops["group"]):
-            values = by_group.setdefault(int(group), np.zeros(len(ranks)))
-            values[column] = wait[ops["group"] == group].sum() / 1e9
-        rows.append((duration, max(0, duration - blocked.sum()), wait.sum(), (blocked - wait).sum()))
-    durations, busy, waiting, transfer = np.array(rows, float).T / 1e9
-    sample = Sample(
-        iteration, durations, busy, waiting, transfer, irregular=any(part.span.extra for part in parts.values())
+    rows = np.concatenate([parts[rank].operations for rank in ranks])
+    counts = [len(parts[rank].operations) for rank in ranks]
+    spans = [parts[rank].span for rank in ranks]
+    start_ns = np.array([span.start_ns for span in spans])
+    end_ns = np.array([span.end_ns for span in spans])
+    sizes = np.array([len(group.ranks) for group in book.groups])
+    last_enter = last_enters(
+        np.concatenate([parts[rank].keys for rank in ranks]),
+        rows["enter"],
+        np.where(rows["point_to_point"], 2, sizes[rows["group"]]),
     )
-    return Measured(ranks, min(part.span.start_ns for part in parts.values()), sample, by_group)
+    times = OperationTimes(
+        worker=np.repeat(np.arange(len(ranks)), counts),
+        group=rows["group"],
+        enter_ns=rows["enter"],
+        complete_ns=rows["complete"],
+        wait_enter_ns=rows["wait_enter"],
+        wait_ns=rows["wait_ns"],
+        next_enter_ns=_next_enters([parts[rank].operations for rank in ranks], end_ns),
+        last_enter_ns=last_enter,
+    )
+    parted = split(times, start_ns, end_ns)
+    sample = Sample(
+        iteration,
+        (end_ns - start_ns) / 1e9,
+        parted.busy_ns / 1e9,
+        parted.waiting_ns / 1e9,
+        parted.transfer_ns / 1e9,
+        irregular=any(span.extra for span in spans),
+        edges=_edges(rows, np.array(ranks)[times.worker], last_enter),
+    )
+    by_group = {group: waiting / 1e9 for group, waiting in parted.waiting_by_group.items()}
+    return Measured(ranks, int(start_ns.min()), sample, by_group)
+
+
+def _next_enters(operations: list[Operations], end_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return when each operation's successor was entered; the last one's is where the span ends."""
+    following = [np.append(ops["enter"][1:], end) for ops, end in zip(operations, end_ns, strict=True)]
+    return np.concatenate(following)
+
+
+def _edges(rows: Operations, rank: NDArray[np.int64], last_enter: NDArray[np.int64]) -> dict[Edge, float]:
+    """Return the transfer time (seconds) of each pair of ranks, source and destination, from its receives."""
+    received = np.isin(rows["kind"], RECEIVES) & (rows["complete"] > 0) & (last_enter > 0)
+    edges: dict[Edge, float] = {}
+    for source, target, took in zip(
+        rows["peer"][received].tolist(),
+        rank[received].tolist(),
+        np.maximum(0, rows["complete"] - last_enter)[received].tolist(),
+        strict=True,
+    ):
+        edges[source, target] = edges.get((source, target), 0.0) + took / 1e9
+    return edges

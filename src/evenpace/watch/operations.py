@@ -35,7 +35,7 @@ COLLECTIVES = -1  # the channel of a group's collectives
 
 
 def channels(operations: Operations) -> NDArray[np.int64]:
-    """Return each operation's channel in its group: one for all collectives, one per peer and direction else."""
+    """Return each operation's channel in its group: one for collectives, else one per peer and direction."""
     pairs = (operations["peer"] + 1) * 2 + (operations["kind"] == SEND)
     result: NDArray[np.int64] = np.where(operations["point_to_point"], pairs, COLLECTIVES)
     return result
@@ -70,7 +70,8 @@ class OperationWindow:
         """Return operations first..last (inclusive) as far as they are still in the window."""
         wanted = np.arange(max(first, self.next_index - WINDOW, 0), min(last + 1, self.next_index))
         found = self._slots[wanted % WINDOW]
-        return found[found["index"] == wanted]
+        kept: Operations = found[found["index"] == wanted]
+        return kept
 
     def tail(self, count: int) -> Operations:
         """Return the last `count` operations."""

@@ -1,4 +1,4 @@
-"""Make findings: the English summary, and the phrase and details from which it can be said in another language."""
+"""Make findings: the English summary, and phrase and details to say it in another language."""
 
 from __future__ import annotations
 

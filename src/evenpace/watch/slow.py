@@ -1,10 +1,10 @@
-"""Judge slowness: feed the joined iterations to the detector and say what it found, with the kernel's evidence."""
+"""Judge slowness: feed joined iterations to the detector, say what it found, with the kernel's evidence."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update
@@ -27,16 +27,23 @@ class SlowSaying:
 
 @dataclass(slots=True)
 class SlowWatch:
-    """Follow one incarnation's pace. The detector starts with the first iteration, when the ranks are known."""
+    """Follow one incarnation's pace; the detector starts with the first iteration."""
 
     _detector: SlowDetector | None = None
     _ranks: list[int] = field(default_factory=list)
     _starts: dict[int, tuple[int, float]] = field(default_factory=dict)  # monotonic and epoch by iteration
     _ratio: float = 1.0
+    _from_start: bool = False
     _raised: bool = False
+    _unclear: Onset | None = None
 
     def feed(
-        self, sample: Sample, start_ns: int, start: float, parts: Mapping[int, WorkerIteration], workers: list[Worker]
+        self,
+        sample: Sample,
+        start_ns: int,
+        start: float,
+        parts: Mapping[int, WorkerIteration],
+        workers: list[Worker],
     ) -> list[SlowSaying]:
         """Take one iteration of the job; `start` is its beginning in epoch seconds."""
         ranks = sorted(parts)
@@ -46,11 +53,18 @@ class SlowWatch:
             self._detector = SlowDetector(ranks, [_role(parts[rank]) for rank in ranks], nodes)
         self._starts[sample.iteration] = (start_ns, start)
         self._starts.pop(sample.iteration - 200, None)
+        events = [*self._detector.feed(sample), *self._overdue(sample.iteration)]
         return [
-            saying
-            for event in self._detector.feed(sample)
-            if (saying := self._say(event, workers, start_ns, start)) is not None
+            saying for event in events if (saying := self._say(event, workers, start_ns, start)) is not None
         ]
+
+    def _overdue(self, iteration: int) -> list[Onset]:
+        """Return the onset that has stayed unclear for so long that it must be told as it is."""
+        unclear = self._unclear
+        if unclear is None or iteration - unclear.iteration < UNCLEAR_AFTER:
+            return []
+        self._unclear = None
+        return [replace(unclear, decided=iteration)]
 
     def work_changed(self) -> None:
         """Forget the pace: the iteration itself is another one now."""
@@ -61,53 +75,46 @@ class SlowWatch:
     ) -> SlowSaying | None:
         since_ns, since = self._starts.get(event.iteration, (now_ns, now))
         if isinstance(event, Relief):
-            raised, self._raised = self._raised, False
+            raised, self._raised, self._unclear = self._raised, False, None
             return SlowSaying(event.iteration, None, since) if raised else None
         if isinstance(event, Onset):
             self._ratio = event.ratio
-        from_start = isinstance(event, Onset) and event.from_start
+            self._from_start = event.from_start
         if event.verdict.kind is SlowKind.UNCLEAR and event.decided - event.iteration < UNCLEAR_AFTER:
+            self._unclear = event if isinstance(event, Onset) else None
             return None
+        self._unclear = None
         self._raised = True
-        finding = _finding(event.verdict, event.iteration, self._ratio, from_start, workers, since_ns, since)
-        return SlowSaying(event.iteration, finding, since)
+        return SlowSaying(event.iteration, self._finding(event, workers, since_ns, since), since)
+
+    def _finding(self, event: Onset | Update, workers: list[Worker], since_ns: int, since: float) -> Finding:
+        verdict = event.verdict
+        culprits = [worker for worker in workers if worker.id.rank in verdict.culprits]
+        victims = [worker for worker in workers if worker not in culprits] if culprits else []
+        fault, phrase, advice = _classify(verdict, culprits, self._from_start)
+        return make(
+            fault,
+            phrase,
+            _details([worker.id for worker in culprits], event.iteration, self._ratio),
+            culprits=[worker.id for worker in culprits],
+            victims=[worker.id for worker in victims],
+            confidence=round(verdict.confidence, 2),
+            severity=Severity.WARNING,
+            since=stamp(since),
+            evidence=_evidence(verdict, culprits, victims, since_ns),
+            advice=advice,
+            missing=() if culprits else ("missing-longer",),
+            terms=Terms(symptom=("straggler" if culprits else "slowdown",)),
+        )
 
 
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
 
 
 def _role(part: WorkerIteration) -> str:
-    """Say what work a rank does: its operations of one iteration by kind and size; equal for comparable ranks."""
+    """Say what work a rank does: operations of an iteration by kind and size; equal for comparable ranks."""
     sizes = Counter(zip(part.operations["kind"].tolist(), part.operations["bytes"].tolist(), strict=True))
     return repr(sorted(sizes.items()))
-
-
-def _finding(  # noqa: PLR0913 - what was decided, and who was there
-    verdict: SlowVerdict,
-    onset: int,
-    ratio: float,
-    from_start: bool,
-    workers: list[Worker],
-    since_ns: int,
-    since: float,
-) -> Finding:
-    culprits = [worker for worker in workers if worker.id.rank in verdict.culprits]
-    victims = [worker for worker in workers if worker not in culprits] if culprits else []
-    fault, phrase, advice = _classify(verdict, culprits, from_start)
-    return make(
-        fault,
-        phrase,
-        _details([worker.id for worker in culprits], onset, ratio),
-        culprits=[worker.id for worker in culprits],
-        victims=[worker.id for worker in victims],
-        confidence=round(verdict.confidence, 2),
-        severity=Severity.WARNING,
-        since=stamp(since),
-        evidence=_evidence(verdict, culprits, victims, since_ns),
-        advice=advice,
-        missing=() if culprits else ("missing-longer",),
-        terms=Terms(symptom=("straggler" if culprits else "slowdown",)),
-    )
 
 
 def _classify(verdict: SlowVerdict, culprits: list[Worker], from_start: bool) -> tuple[str, str, list[str]]:
@@ -140,7 +147,9 @@ def _evidence(
         for metric, value in verdict.evidence.items()
     ]
     found += [
-        Evidence(source=f"rank {rank}", metric="own seconds more per iteration", value=round(float(excess), 4))
+        Evidence(
+            source=f"rank {rank}", metric="own seconds more per iteration", value=round(float(excess), 4)
+        )
         for rank, excess in sorted(verdict.excess.items())[:64]
     ]
     for worker in culprits:

@@ -13,13 +13,17 @@ RECENT = 4096
 
 
 def take(workers: list[Worker], now_ns: int, silence_s: float) -> Snapshot:
-    """Freeze the job; a worker whose heartbeat is older than `silence_s`, or that is stopped, is not alive."""
-    groups = {number: tuple(group.ranks) for number, group in enumerate(workers[0].book.groups)} if workers else {}
+    """Freeze the job; a worker that is stopped or silent for `silence_s` (seconds) is not alive."""
+    groups = (
+        {number: tuple(group.ranks) for number, group in enumerate(workers[0].book.groups)} if workers else {}
+    )
     return Snapshot(groups, {worker.id.rank: _state(worker, now_ns, silence_s) for worker in workers})
 
 
 def _state(worker: Worker, now_ns: int, silence_s: float) -> RankState:
-    entered, sent, received = {}, {}, {}
+    entered: dict[int, int] = {}
+    sent: dict[tuple[int, int], int] = {}
+    received: dict[tuple[int, int], int] = {}
     for (group, channel), standing in worker.standings.items():
         if channel == COLLECTIVES:
             entered[group] = standing.entered + 1

@@ -25,7 +25,7 @@ class Phase:
 
 @dataclass(slots=True)
 class StackHistory:
-    """Remember the sampled stacks of the last minutes. A stack is lines of "file:line:function", innermost first."""
+    """Remember sampled stacks: lines of "file:line:function", innermost first."""
 
     latest: str = ""
     _shapes: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=256))
@@ -47,7 +47,7 @@ class StackHistory:
         return next((phase for phase in phases() if any(frame in lines for frame in phase.frames)), None)
 
     def most_seen(self) -> str:
-        """Return the innermost frame in which the thread was seen most, an empty string where it was never seen."""
+        """Return the innermost frame in which the thread was seen most; empty where it was never seen."""
         tops = Counter(shape.partition("\n")[0] for _, shape in self._recent())
         return tops.most_common(1)[0][0] if tops else ""
 

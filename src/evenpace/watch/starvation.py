@@ -44,9 +44,14 @@ def kernel_evidence(worker: Worker, peers: Sequence[Worker], since_ns: int) -> l
     if own is None or not others:
         return []
     found = []
-    for name, metric in (("stopped", "share of looks: process stopped"), ("starved", "share of time: waited for a CPU")):
+    for name, metric in (
+        ("stopped", "share of looks: process stopped"),
+        ("starved", "share of time: waited for a CPU"),
+    ):
         mine, usual = getattr(own, name), float(np.median([getattr(share, name) for share in others]))
         if mine >= WORTH_TELLING and mine > 1.5 * usual:
             source = f"process {worker.id.pid} (rank {worker.id.rank})"
-            found.append(Evidence(source=source, metric=metric, value=round(mine, 3), expected=round(usual, 3)))
+            found.append(
+                Evidence(source=source, metric=metric, value=round(mine, 3), expected=round(usual, 3))
+            )
     return found

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Protocol
 
 from evenpace.collect.job.rings import RingError
-from evenpace.findings import Finding
 from evenpace.tap.inject.evenpace_tap import layout
+from evenpace.watch.book import FindingBook
 from evenpace.watch.events import (
     Event,
-    FindingClosed,
-    FindingRaised,
     PeriodFound,
     WatchDegraded,
     WorkerJoined,
@@ -35,10 +33,10 @@ BLIND_AFTER_S = 90.0  # from the start of an incarnation until the lack of any t
 
 
 class Watching(Protocol):
-    """What the supervisor needs of a watcher. One per incarnation: nothing of the last one decides about the next."""
+    """What the supervisor needs of a watcher; one per incarnation, so that none decides about the next."""
 
     def poll(self) -> list[Event]:
-        """Look once at all rings, processes and logs; return what is new, in order. Call it about five times a second."""
+        """Look once at rings, processes and logs; return what is new. Call it about five times a second."""
 
     def agent_exited(self, node: str, exit_code: int | None) -> None:
         """Tell that a node's agent ended (the launcher knows first); None where the code cannot be known."""
@@ -142,7 +140,9 @@ class Watcher:
     def _read(self, worker: Worker, now_ns: int, now: float) -> list[Event]:
         for span in worker.poll(now_ns):
             operations = worker.window.slice(span.first, span.last)
-            self.joiner.add(worker.id.rank, WorkerIteration(span, operations, keys(operations, worker.id.rank)))
+            self.joiner.add(
+                worker.id.rank, WorkerIteration(span, operations, keys(operations, worker.id.rank))
+            )
         period, rank = worker.tracker.period, worker.id.rank
         if period is None or self._periods.get(rank) == worker.tracker.period_changes:
             return []
@@ -163,7 +163,7 @@ class Watcher:
     def _join(self, now_ns: int, now: float) -> list[Event]:
         events: list[Event] = []
         for parts in self.joiner.ready(self._expected()):
-            measured = measure(self._iteration, self._refreshed(parts))
+            measured = measure(self._iteration, self._refreshed(parts), self.book)
             self._iteration += 1
             start = now - (now_ns - measured.start_ns) / 1e9
             events.append(measured.event(self.incarnation, start, self.book))
@@ -218,52 +218,3 @@ class Watcher:
         self._blind_told = True
         text = "no worker has shown a tap yet: it starts with torch.distributed.init_process_group"
         return [WatchDegraded(time=stamp(now), incarnation=self.incarnation, text=text)]
-
-
-@dataclass(slots=True)
-class FindingBook:
-    """Number the findings of an incarnation, and keep the one that is open of each kind of trouble."""
-
-    incarnation: int
-
-    _open: dict[str, int] = field(default_factory=dict)
-    _count: int = 0
-
-    def is_open(self, trouble: str) -> bool:
-        """Tell whether a finding of this trouble stands."""
-        return trouble in self._open
-
-    def say(self, trouble: str, finding: Finding, now: float, iteration: int | None = None) -> FindingRaised:
-        """Raise a finding, or replace the open one of the same trouble."""
-        if trouble not in self._open:
-            self._open[trouble] = self._count
-            self._count += 1
-        return FindingRaised(
-            time=stamp(now),
-            incarnation=self.incarnation,
-            id=self._open[trouble],
-            finding=finding,
-            iteration=iteration,
-        )
-
-    def close(  # noqa: PLR0913 - what, when told, when over, why, where
-        self, trouble: str, now: float, since: float, reason: str, iteration: int | None = None
-    ) -> list[Event]:
-        """Close the open finding of this trouble, if there is one."""
-        if trouble not in self._open:
-            return []
-        return [
-            FindingClosed(
-                time=stamp(now),
-                incarnation=self.incarnation,
-                id=self._open.pop(trouble),
-                reason=reason,
-                since=stamp(since),
-                iteration=iteration,
-            )
-        ]
-
-
-def create(incarnation: int, rings: Path, logs: dict[str, Path]) -> Watching:
-    """Return a watcher of a real job."""
-    return Watcher(incarnation, rings, logs)

@@ -31,7 +31,7 @@ class WorkerId:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a worker stands in one group: the last sequence it entered and the last that completed (-1: none)."""
+    """Where a worker stands in a group: the last sequence it entered, the last that completed (-1: none)."""
 
     entered: int
     completed: int
@@ -117,7 +117,11 @@ class Worker:
         operations = np.zeros(len(records), OPERATION)
         for name in ("index", "wait_ns", "bytes", "sequence", "kind"):
             operations[name] = records[name]
-        for ours, theirs in (("enter", "enter_ns"), ("complete", "complete_ns"), ("wait_enter", "wait_enter_ns")):
+        for ours, theirs in (
+            ("enter", "enter_ns"),
+            ("complete", "complete_ns"),
+            ("wait_enter", "wait_enter_ns"),
+        ):
             operations[ours] = records[theirs]
         operations["waiting"] = records["waiting"] != 0
         operations["point_to_point"] = (records["flags"] & layout.FLAG_POINT_TO_POINT) != 0
@@ -162,4 +166,3 @@ def _global_peers(peers: NDArray[np.int32], ranks: tuple[int, ...]) -> NDArray[n
     table = np.array([*ranks, -1], np.int64)
     inside = (peers >= 0) & (peers < len(ranks))
     return table[np.where(inside, peers, -1)]
-

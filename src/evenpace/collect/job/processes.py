@@ -12,7 +12,8 @@ PROC = Path("/proc")
 class ProcessFacts:
     """One look at a process.
 
-    `state` is the kernel's letter (R running, S sleeping, D disk sleep, T stopped, t traced, Z zombie, X dead);
+    `state` is the kernel's letter (R running, S sleeping, D disk sleep, T stopped, t traced, Z zombie,
+    X dead);
     `cpu_seconds` what it has used, `run_delay_seconds` how long it stood runnable without getting a CPU
     (None where the kernel does not count it).
     """
