@@ -79,7 +79,7 @@ def test_the_nearest_mount_decides(
 ) -> None:
     other = "ext4" if network else "nfs"
     parts = [Part("/", other), Part(str(tmp_path), kind), Part(str(tmp_path / "other"), other)]
-    monkeypatch.setattr(psutil, "disk_partitions", lambda _all: parts)
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: parts)
     assert is_network_file_system(tmp_path / "run") is network
 
 

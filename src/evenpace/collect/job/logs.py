@@ -1,4 +1,4 @@
-"""What a node's log says about how its workers ended: exit codes and signals from torchrun's failure table."""
+"""What a node's log says about its workers' ends: codes and signals from torchrun's failure table."""
 
 from __future__ import annotations
 
@@ -84,4 +84,6 @@ def last_error_lines(lines: list[LogLine], count: int = 5) -> list[LogLine]:
 
 def _telling(text: str) -> bool:
     lowered = text.lower()
-    return any(word in lowered for word in ("error", "exception", "fatal", "terminate called", "signal", "abort"))
+    return any(
+        word in lowered for word in ("error", "exception", "fatal", "terminate called", "signal", "abort")
+    )
