@@ -36,9 +36,9 @@ HEAD = (
 INTRODUCTION = (
     f"Unmodified training scripts on {RANKS} ranks, one on each emulated node, under `evenpace run`; victims "
     "and moments at random. *Right*: the fault's slug and exactly the victim were named, or nobody where "
-    "nobody is to blame. *Innocent named*: at any time, also where it was corrected later. *Seconds*: from the "
-    "injection. *Iterations*: whole ones, from the injection until named. *Pace*: iteration time with the "
-    "fault over the time before. "
+    "nobody is to blame. *Innocent named*: at any time, also where it was corrected later. *Seconds*: from "
+    "the injection. *Iterations*: whole ones, from the injection until named. *Pace*: iteration time with "
+    "the fault over the time before. "
     f"Slowed workers get 1/{FACTOR:g} of their CPU time; the scripts also wait for (simulated) storage."
 )
 

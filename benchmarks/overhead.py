@@ -1,0 +1,216 @@
+"""What does the tap cost? Iterations with and without it in interleaved pairs, and one recorded operation.
+
+python benchmarks/overhead.py [--pairs 120] [--write]
+
+Exit code 1 where the bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import page
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from evenpace.tap.environment import environment
+
+BAR = 1.004  # median of the ratios
+BLOCK = 4  # iterations, timed as one
+WARM_UP = 30
+CALLS, ROUNDS = 500, 60  # all_reduces of one number, timed as one round
+INTRODUCTION = (
+    "*Iteration*: DDP of a small MLP on two ranks (Gloo, one thread each). Recording is switched within the running "
+    f"processes, in random order, on all ranks alike; a pair is {BLOCK} iterations with and {BLOCK} without; the "
+    "interval is a bootstrap of the median. The heartbeat runs in both arms; its own cost is in the second table. "
+    "*Operation*: all_reduce of one number on a single rank, processor time of the whole process; the floor has no "
+    "tap at all."
+)
+
+
+class Recording:
+    """The switch in the native part. Without one (no tap, Python tap) it does nothing."""
+
+    def __init__(self) -> None:
+        try:
+            self._flag = ctypes.c_int.in_dll(ctypes.CDLL(None), "evenpace_tap_recording")
+        except ValueError:
+            self._flag = ctypes.c_int()
+
+    def set(self, on: bool) -> None:
+        """Record from here on, or do not."""
+        self._flag.value = on
+
+
+def train(pairs: int) -> None:
+    """Train on two ranks; rank 0 prints the pairs of durations in seconds as JSON: [[with, without], ...]."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    layers = [layer for _ in range(4) for layer in (nn.Linear(512, 512), nn.ReLU())]
+    model = DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    batch = torch.randn(128, 512)
+
+    def block(iterations: int = BLOCK) -> float:
+        begun = time.perf_counter()
+        for _ in range(iterations):
+            model(batch).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return time.perf_counter() - begun
+
+    block(WARM_UP)
+    durations = paired(pairs, block)
+    if dist.get_rank() == 0:
+        print(json.dumps(durations))
+    dist.destroy_process_group()
+
+
+def paired(pairs: int, block: Callable[[], float]) -> list[list[float]]:
+    """Time pairs of blocks, with and without recording, in random order (the same on every rank)."""
+    recording, order = Recording(), random.Random(0)  # noqa: S311
+    durations = []
+    for _ in range(pairs):
+        pair = [0.0, 0.0]
+        for without in order.sample((0, 1), 2):
+            recording.set(not without)
+            pair[without] = block()
+        durations.append(pair)
+    return durations
+
+
+def calls() -> None:
+    """Call all_reduce in a tight loop on a single rank; print [with, without] nanoseconds a call as JSON."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    number = torch.ones(1)
+
+    def block() -> float:
+        begun = time.process_time_ns()
+        for _ in range(CALLS):
+            dist.all_reduce(number)
+        return (time.process_time_ns() - begun) / CALLS
+
+    block()
+    print(json.dumps([min(arm) for arm in zip(*paired(ROUNDS, block), strict=True)]))
+
+
+def beats() -> None:
+    """Print the processor time of one heartbeat in nanoseconds as JSON."""
+    from evenpace.tap.inject.evenpace_tap import layout
+    from evenpace.tap.inject.evenpace_tap.lifecycle import Heartbeat
+    from evenpace.tap.inject.evenpace_tap.ring import Ring
+
+    with tempfile.TemporaryDirectory() as folder:
+        heartbeat = Heartbeat(Ring(f"{folder}/a.ring", "node", layout.TAP_PYTHON), lambda: None)
+        begun = time.process_time_ns()
+        for _ in range(1000):
+            heartbeat.beat()
+        print(json.dumps((time.process_time_ns() - begun) / 1000))
+
+
+def start_up() -> float:
+    """Return the milliseconds that the tap adds to the start of every interpreter (median of 20 pairs)."""
+    added = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(20):
+            times = []
+            for kind in ("native", "off"):
+                begun = time.perf_counter()
+                subprocess.run([sys.executable, "-c", "pass"], env=tapped(folder, kind), check=True)
+                times.append(time.perf_counter() - begun)
+            added.append((times[0] - times[1]) * 1000)
+    return statistics.median(added)
+
+
+def tapped(folder: str, kind: str) -> dict[str, str]:
+    """Return the environment of a worker under that kind of tap."""
+    base = os.environ | {"OMP_NUM_THREADS": "1"}
+    return environment(Path(folder), "node", "bench", 0, base, kind).env
+
+
+def measured(kind: str, *arguments: str, ranks: int = 1) -> object:
+    """Run this file's worker under a tap and return what it printed."""
+    launcher = (
+        ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
+    )
+    command = [sys.executable, *launcher, __file__, *arguments]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            command, env=tapped(folder, kind), stdout=subprocess.PIPE, text=True, check=True
+        )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def interval(ratios: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of the median."""
+    generator = np.random.default_rng(0)
+    medians = np.median(generator.choice(ratios, (4000, ratios.size)), axis=1)
+    low, high = np.quantile(medians, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def iterations(pairs: int) -> tuple[str, bool]:
+    """Measure training; return the table and whether the bar is kept."""
+    durations = np.array(measured("native", "--worker", "train", "--pairs", str(pairs), ranks=2))
+    on, off = np.median(durations, axis=0) / BLOCK * 1000
+    ratios = durations[:, 0] / durations[:, 1]
+    low, high = interval(ratios)
+    median = float(np.median(ratios))
+    row = (pairs, f"{off:.2f} ms", f"{on:.2f} ms", f"{median:.4f}", f"{low:.4f} to {high:.4f}", f"≤ {BAR}")
+    return page.table(
+        ("pairs", "without", "with", "median ratio", "95 % interval", "bar"), [row]
+    ), median <= BAR
+
+
+def operations() -> str:
+    """Measure single calls; return the table."""
+    floor = measured("off", "--worker", "calls")[1]
+    native = measured("native", "--worker", "calls")
+    python = measured("python", "--worker", "calls")[0]
+    rows = [
+        ("all_reduce without any tap (floor)", f"{floor:,.0f} ns", ""),
+        ("native part preloaded, not recording", f"{native[1]:,.0f} ns", f"{native[1] - floor:+,.0f} ns"),
+        ("native tap", f"{native[0]:,.0f} ns", f"{native[0] - native[1]:+,.0f} ns (same process)"),
+        ("Python tap", f"{python:,.0f} ns", f"{python - floor:+,.0f} ns"),
+        ("one heartbeat, twice a second", f"{measured('off', '--worker', 'beats'):,.0f} ns", ""),
+        ("start of an interpreter", "", f"{start_up():+.1f} ms"),
+    ]
+    return page.table(("what", "cost", "added"), rows)
+
+
+def main() -> int:
+    """Run the bench, or one of its workers."""
+    parser = argparse.ArgumentParser(description="Measure what the tap costs.")
+    parser.add_argument("--pairs", type=int, default=120, help="of blocks with and without")
+    parser.add_argument("--write", action="store_true", help="save the tables to docs/benchmarks/overhead.md")
+    parser.add_argument("--worker", choices=("train", "calls", "beats"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        {"train": lambda: train(args.pairs), "calls": calls, "beats": beats}[args.worker]()
+        return 0
+    training, kept = iterations(args.pairs)
+    text = f"{INTRODUCTION}\n\n{training}\n\n{operations()}"
+    print(text)
+    if args.write:
+        print(page.save("overhead", "What watching costs", "make bench-overhead", text))
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
