@@ -11,7 +11,7 @@ from evenpace.watch import events as ev
 def test_facts_leave_out_what_is_not_known(demo: list[ev.Event]) -> None:
     facts = dict(view.facts(tell(demo), "en"))
     assert facts["Taken out"] == "node2"
-    assert facts["Policy"] == "restart (1 of 3 restarts used, at most 1 nodes out)"
+    assert facts["Policy"] == "restart (1 of 3 restarts used, cap on nodes out: 1)"
     assert "repeated steps" in facts["Time lost"]
     assert dict(view.facts(Story(damaged=3), "en"))["Damaged lines"] == "3"
     assert "Command" not in dict(view.facts(Story(), "en"))

@@ -21,6 +21,12 @@ _FILE_WIDTH = 100
 _STDOUT = "-"
 
 
+class _Terminal(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave a closed pipe to the root of the command line, which knows the exit code."""
+        raise  # noqa: PLE0704 - called where BrokenPipeError was caught
+
+
 def show(run: Path, form: str, output: str | None, lang: str) -> None:
     """Show the report of a run (a folder or an event log) once; raises Problem."""
     to_stdout = output in (None, _STDOUT)
@@ -41,7 +47,7 @@ def terminal() -> Console:
     """Return a console on standard output that shows what its encoding lacks as question marks."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    return Console(file=sys.stdout, highlight=False)
+    return _Terminal(file=sys.stdout, highlight=False)
 
 
 def _render(story: Story, form: str, lang: str) -> bytes:
