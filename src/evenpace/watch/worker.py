@@ -14,6 +14,7 @@ from evenpace.collect.job.rings import RingHeader, RingReader, read_groups
 from evenpace.detect.iterations import IterationSpan, IterationTracker
 from evenpace.detect.symbols import encode
 from evenpace.tap.inject.evenpace_tap import layout
+from evenpace.tap.inject.evenpace_tap.layout import KINDS
 from evenpace.watch.groups import GroupBook
 from evenpace.watch.operations import OPERATION, Operations, OperationWindow, channels
 from evenpace.watch.stacks import StackHistory
@@ -90,7 +91,7 @@ class Worker:
         new = operations[operations["index"] >= self.window.next_index]
         self.window.store(operations)
         self._take_standing(operations)
-        return self.tracker.feed(_symbols(new), new["enter"], self.header.optimizer_steps or None)
+        return self.tracker.feed(_symbols(new), new["enter"], self.header.optimizer_steps)
 
     def completed(self, group: int, channel: int) -> int:
         """Return the last sequence that completed in a channel of a group, -1 where there is none."""
@@ -146,8 +147,10 @@ class Worker:
 
 
 def _symbols(operations: Operations) -> NDArray[np.int64]:
-    columns = (operations[name] for name in ("kind", "bytes", "group", "peer", "point_to_point"))
-    return encode(*columns)
+    """Code operations for the tracker; sizes that vary by right (routing, uneven tensors) do not count."""
+    sizes = np.where(np.isin(operations["kind"], VARYING), 0, operations["bytes"])
+    columns = (operations[name] for name in ("group", "peer", "point_to_point"))
+    return encode(operations["kind"], sizes, *columns)
 
 
 def _standing(operations: Operations, before: Standing | None) -> Standing:
@@ -166,3 +169,6 @@ def _global_peers(peers: NDArray[np.int32], ranks: tuple[int, ...]) -> NDArray[n
     table = np.array([*ranks, -1], np.int64)
     inside = (peers >= 0) & (peers < len(ranks))
     return table[np.where(inside, peers, -1)]
+
+
+VARYING = [KINDS.index(kind) for kind in ("all_to_all", "all_to_all_single", "all_gather", "gather", "scatter")]
