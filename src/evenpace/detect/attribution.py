@@ -24,7 +24,7 @@ NOTABLE = 0.25  # of the job's excess: below this, growth is a side effect
 SLIGHT = 0.1
 RIVAL = 0.5  # of the largest growth: who grew as much is slow together with the largest
 DOMINANT = 0.6  # share of slow iterations in which the culprit's growth is the largest
-SIGNIFICANT = 3.0  # standard errors, for a rank
+SIGNIFICANT = 5.0  # standard errors, for a rank: many ranks and windows are looked at
 CERTAIN = 6.0  # standard errors of the job's excess, where nobody's waiting confirms it
 ENOUGH = 8  # slow iterations, likewise: a burst of long ones is not yet a slow job
 
@@ -145,7 +145,7 @@ def _growth(healthy: Stretch, slow: Stretch) -> _Growth:
 def _difference(healthy: Array, slow: Array) -> tuple[Array, Array]:
     """Return the difference of medians and its standard error, from the healthy spread (MAD)."""
     level = np.median(healthy, axis=0)
-    spread = 1.4826 * np.median(np.abs(healthy - level), axis=0)
+    spread = 1.4826 * np.median(np.abs(healthy - level), axis=0) * (1 + 2 / len(healthy))  # few say little
     error = 1.2533 * spread * np.sqrt(1 / len(healthy) + 1 / len(slow))
     return np.median(slow, axis=0) - level, error
 

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 RATIO = 1.3  # of a rank's own time to the median of its peers, with two peers or more
 RATIO_OF_TWO = 1.6  # with a single peer: either may be the odd one, so it must be very clear
 WORTH_A_LOOK = 1.2  # ratio to the median of all of its role: a cheap first sieve
+CAUTION = 2.0  # standard errors by which the ratio must exceed that
 PERSISTENT = 0.8  # share of iterations in which at least half of that is seen
 SMALLEST_SHARE = 0.1  # of the iteration: less is not worth a word
 WAITING_SHARE = 0.5  # of a rank's surplus that its peers must be seen to wait
@@ -57,6 +58,8 @@ def _outlier(
     ratios = busy[:, position] / np.maximum(usual, 1e-9)
     surplus = float(np.median(busy[:, position] - usual))
     waited = float(np.median(np.median(waiting[:, peers], axis=1) - waiting[:, position]))
-    stands_out = np.median(ratios) > needed and np.mean(ratios > (1 + needed) / 2) >= PERSISTENT
+    ratio = float(np.median(ratios))
+    error = 1.2533 * 1.4826 * float(np.median(np.abs(ratios - ratio))) / np.sqrt(len(ratios))
+    stands_out = ratio - CAUTION * error > needed and np.mean(ratios > (1 + needed) / 2) >= PERSISTENT
     matters = surplus > SMALLEST_SHARE * np.median(durations) and waited > WAITING_SHARE * surplus
-    return Outlier(position, float(np.median(ratios)), surplus) if stands_out and matters else None
+    return Outlier(position, ratio, surplus) if stands_out and matters else None

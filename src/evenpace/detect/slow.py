@@ -21,7 +21,7 @@ from evenpace.detect.peers import Outlier, outliers
 Array = NDArray[np.float64]
 WINDOW = 15  # iterations before a decision in which its onset or relief is looked for
 SLOW_WINDOW = 20  # the latest slow iterations, on which a verdict stands
-START_WINDOW = 10  # iterations in which a rank must stand out to be slow from the start
+START_WINDOW = 15  # iterations in which a rank must stand out to be slow from the start
 CALM = 5  # iterations without standing out after which it no longer is
 
 
