@@ -171,4 +171,6 @@ def _global_peers(peers: NDArray[np.int32], ranks: tuple[int, ...]) -> NDArray[n
     return table[np.where(inside, peers, -1)]
 
 
-VARYING = [KINDS.index(kind) for kind in ("all_to_all", "all_to_all_single", "all_gather", "gather", "scatter")]
+VARYING = [
+    KINDS.index(kind) for kind in ("all_to_all", "all_to_all_single", "all_gather", "gather", "scatter")
+]
