@@ -9,17 +9,18 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs reference bench-faults bench-overhead clean
+.PHONY: help demo test lint docs reference bench-faults bench-overhead bench-zero-touch clean
 
 help:
-	@echo "make demo            set up, train a small GPT on four emulated nodes, disturb it, show the report"
-	@echo "make test            set up and run linters, type checker and tests"
-	@echo "make lint            ruff, mypy and import-linter only"
-	@echo "make docs            build the documentation into site/"
-	@echo "make reference       write docs/reference/ anew from the code"
-	@echo "make bench-faults    every fault at many seeds: verdicts, times, false alarms"
-	@echo "make bench-overhead  iteration time with and without evenpace, in interleaved pairs"
-	@echo "make clean           remove .venv and everything that was built"
+	@echo "make demo              set up, train a small GPT on four emulated nodes, disturb it, show the report"
+	@echo "make test              set up and run linters, type checker and tests"
+	@echo "make lint              ruff, mypy and import-linter only"
+	@echo "make docs              build the documentation into site/"
+	@echo "make reference         write docs/reference/ anew from the code"
+	@echo "make bench-faults      every fault at many seeds: verdicts, times, false alarms"
+	@echo "make bench-overhead    iteration time with and without evenpace, in interleaved pairs"
+	@echo "make bench-zero-touch  iteration times against the timers of unchanged scripts in four layouts"
+	@echo "make clean             remove .venv and everything that was built"
 
 demo: $(VENV)/ready
 	$(BIN)/evenpace demo
@@ -40,10 +41,13 @@ reference: $(VENV)/ready
 	$(BIN)/python scripts/generate_reference.py
 
 bench-faults: $(VENV)/ready
-	$(BIN)/python benchmarks/faults.py
+	$(BIN)/python benchmarks/faults.py --write
 
 bench-overhead: $(VENV)/ready
-	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/overhead.py --write
+
+bench-zero-touch: $(VENV)/ready
+	$(BIN)/python benchmarks/zero_touch.py --write
 
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
