@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenpace.detect.baseline import Baseline, Change, Settings, level_and_noise
@@ -59,6 +59,7 @@ def test_small_steps_add_up():
     assert [change for _, change in changes(values)] == [Change.ONSET]
 
 
+@settings(deadline=None)
 @given(st.integers(5, 90), st.integers(1, 2), st.floats(2, 50))
 def test_one_or_two_long_iterations_are_a_checkpoint(at, length, factor):
     values = series(3, 100, 0.02)
@@ -99,6 +100,7 @@ def test_relearn_forgets():
     assert not any(baseline.feed(3.0).change for _ in range(40))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=40))
 def test_level_is_within_what_was_seen(durations):
     level, noise = level_and_noise(np.array(durations))

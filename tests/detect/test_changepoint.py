@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenpace.detect.changepoint import locate_onset, locate_relief
@@ -14,6 +14,7 @@ def stepped(seed, at, count=20, factor=1.4, noise=0.02):
     return values
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 17), st.floats(1.25, 4))
 def test_onset_is_found_exactly(seed, at, factor):
     found = locate_onset(stepped(seed, at, factor=factor), 1.0, 0.02)
@@ -21,6 +22,7 @@ def test_onset_is_found_exactly(seed, at, factor):
     assert found.confidence > 0.9
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1000), st.integers(3, 18))
 def test_relief_is_found_exactly(seed, at):
     values = stepped(seed, at, factor=1 / 1.5) * 1.5

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenpace.detect.desync import Difference, Signature, judge
@@ -27,6 +27,7 @@ def without(at):
     return program()[:at] + program()[at + 1 :]
 
 
+@settings(deadline=None)
 @given(st.integers(3, 16), st.data())
 def test_skipped(ranks, data):
     victim, at = data.draw(st.integers(0, ranks - 1)), data.draw(st.integers(0, 17))
@@ -36,6 +37,7 @@ def test_skipped(ranks, data):
     assert found.expected == program()[at]
 
 
+@settings(deadline=None)
 @given(st.integers(3, 16), st.data())
 def test_extra(ranks, data):
     victim, at = data.draw(st.integers(0, ranks - 1)), data.draw(st.integers(0, 18))
@@ -43,6 +45,7 @@ def test_extra(ranks, data):
     assert dict(desync(odd, victim, ranks).culprits) == {victim: Difference.EXTRA}
 
 
+@settings(deadline=None)
 @given(st.integers(3, 16), st.data())
 def test_shape(ranks, data):
     victim, at = data.draw(st.integers(0, ranks - 1)), data.draw(st.sampled_from([1, 2, 3, 6, 12]))
@@ -71,6 +74,7 @@ def test_another_root():
     assert dict(desync(odd).culprits) == {1: Difference.SHAPE}
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=16))
 def test_a_rank_behind_is_not_out_of_step(lengths):
     assert judge(7, 0, {rank: program()[:length] for rank, length in enumerate(lengths)}) is None

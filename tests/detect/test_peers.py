@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenpace.detect.peers import outliers
@@ -19,6 +19,7 @@ def named(factors, roles=None, **options):
     return [one.position for one in outliers(busy, waiting, durations, roles or ["w"] * len(factors))]
 
 
+@settings(deadline=None)
 @given(st.integers(3, 12), st.data(), st.floats(1.5, 5), st.integers(0, 1000))
 def test_the_slow_one_is_named(ranks, data, factor, seed):
     victim = data.draw(st.integers(0, ranks - 1))
@@ -26,6 +27,7 @@ def test_the_slow_one_is_named(ranks, data, factor, seed):
     assert named(factors, seed=seed) == [victim]
 
 
+@settings(deadline=None)
 @given(st.integers(2, 12), st.floats(0, 0.08), st.integers(0, 1000))
 def test_nobody_in_a_healthy_job(ranks, noise, seed):
     assert named([1.0] * ranks, noise=noise, seed=seed) == []

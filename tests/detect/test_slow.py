@@ -89,6 +89,12 @@ def test_no_innocent_in_noise():
         assert accused(run(job, slow={seed % 8: 1.6})) <= {seed % 8}
 
 
+@pytest.mark.parametrize("seed", [19, 21, 60])
+def test_chance_in_much_noise_names_nobody(seed):
+    """Seeds in which an innocent was once named: by chance, and by its normal imbalance plus chance."""
+    assert accused(run(Job(4, 0.1, 0.05, 0.01, seed), iterations=120)) == set()
+
+
 def test_a_stopped_process_slows_everybodys_transfer():
     assert accused(run(Job(4), slow={2: 1.4}, stopped=0.3)) == {2}
 
