@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from evenpace.detect.attribution import SlowKind, SlowVerdict
+from evenpace.detect.attribution import Edge, SlowKind, SlowVerdict
 from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update
-from evenpace.findings import Evidence, Finding, Severity, Terms
+from evenpace.findings import Evidence, Finding, Severity, Subject, Terms
 from evenpace.watch.events import stamp
 from evenpace.watch.joining import WorkerIteration
 from evenpace.watch.sayings import Details, make
@@ -92,10 +92,10 @@ class SlowWatch:
         culprits = [worker for worker in workers if worker.id.rank in verdict.culprits]
         victims = [worker for worker in workers if worker not in culprits] if culprits else []
         fault, phrase, advice = _classify(verdict, culprits, self._from_start)
-        return make(
+        finding = make(
             fault,
             phrase,
-            _details([worker.id for worker in culprits], event.iteration, self._ratio),
+            _details([worker.id for worker in culprits], event.iteration, self._ratio, verdict.link),
             culprits=[worker.id for worker in culprits],
             victims=[worker.id for worker in victims],
             confidence=round(verdict.confidence, 2),
@@ -106,6 +106,7 @@ class SlowWatch:
             missing=() if culprits else ("missing-longer",),
             terms=Terms(symptom=("straggler" if culprits else "slowdown",)),
         )
+        return replace(finding, subject=_link(verdict.link, workers)) if verdict.link else finding
 
 
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
@@ -119,7 +120,8 @@ def _role(part: WorkerIteration) -> str:
 
 def _classify(verdict: SlowVerdict, culprits: list[Worker], from_start: bool) -> tuple[str, str, list[str]]:
     if verdict.kind is SlowKind.COMMUNICATION:
-        phrase = "slow-communication-rank" if culprits else "slow-communication"
+        named = "slow-communication-rank" if culprits else "slow-communication"
+        phrase = "slow-link" if verdict.link else named
         return "communication-slow", phrase, ["advice-probe-links"]
     if verdict.kind is SlowKind.NON_COMMUNICATION and culprits:
         in_loader = all(worker.stacks.mostly_in_loader() for worker in culprits)
@@ -130,8 +132,22 @@ def _classify(verdict: SlowVerdict, culprits: list[Worker], from_start: bool) ->
     return "slow-throughput", phrase, ["advice-shared-cause"]
 
 
-def _details(culprits: list[WorkerId], onset: int, ratio: float) -> Details:
+def _link(link: Edge, workers: list[Worker]) -> Subject:
+    """Name the link between two ranks."""
+    ends = [worker.id for rank in link for worker in workers if worker.id.rank == rank]
+    return Subject(
+        kind="link",
+        link=f"rank {link[0]} -> rank {link[1]}",
+        node=[end.node for end in ends],
+        rank=[end.rank for end in ends],
+    )
+
+
+def _details(culprits: list[WorkerId], onset: int, ratio: float, link: Edge | None) -> Details:
+    source, target = link or (-1, -1)
     return {
+        "source": source,
+        "target": target,
         "rank": ", ".join(str(worker.rank) for worker in culprits),
         "node": ", ".join(sorted({worker.node for worker in culprits})),
         "onset": onset,
