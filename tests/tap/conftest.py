@@ -52,7 +52,7 @@ def _run(
     process = subprocess.Popen(
         [sys.executable, *arguments],
         env=environment(folder, "node", "run", 0, base, kind).env,
-        preexec_fn=limit,
+        preexec_fn=limit,  # noqa: PLW1509
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

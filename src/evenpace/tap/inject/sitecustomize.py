@@ -37,23 +37,26 @@ class _Finder:
         if name != "torch.distributed.distributed_c10d":
             return None
         sys.meta_path.remove(self)
-        for finder in sys.meta_path:
-            spec = finder.find_spec(name, path, target)
-            if spec is not None:
-                break
-        else:
-            return None
-        execute = spec.loader.exec_module
-
-        def exec_module(module):
-            execute(module)
-            try:
-                _tap().distributed_loaded(module)
-            except Exception as error:
-                sys.stderr.write(f"evenpace: this process is not watched: {error!r}\n")
-
-        spec.loader.exec_module = exec_module
+        found = (finder.find_spec(name, path, target) for finder in sys.meta_path)
+        spec = next((spec for spec in found if spec is not None), None)
+        try:
+            _call_after_loading(spec.loader)
+        except Exception as error:
+            sys.stderr.write(f"evenpace: this process is not watched: {error!r}\n")
         return spec
+
+
+def _call_after_loading(loader) -> None:
+    execute = loader.exec_module
+
+    def exec_module(module):
+        execute(module)
+        try:
+            _tap().distributed_loaded(module)
+        except Exception as error:
+            sys.stderr.write(f"evenpace: this process is not watched: {error!r}\n")
+
+    loader.exec_module = exec_module
 
 
 def _watch_early() -> None:

@@ -3,7 +3,7 @@
  * It defines functions with the mangled names of the virtuals of c10d::ProcessGroupGloo and c10d::ProcessGroupNCCL
  * and of c10d::Work. libtorch is not linked with -Bsymbolic, so the dynamic linker puts ours into its vtables and
  * calls; each of them writes a record and calls the original. A name that some torch does not have is never called.
- * Run on Gloo of torch 2.13; of NCCL the names were looked up in the CUDA build of torch 2.14.1 and the code was run
+ * One file and long for one, so that a compiler is all that is needed to have it. Run on Gloo of torch 2.13; of NCCL the names were looked up in the CUDA build of torch 2.14.1 and the code was run
  * against a mock with the same names, never against NCCL itself.
  * Nothing of torch is included: what is used of its C++ ABI (x86-64 System V) is
  *   - intrusive_ptr<Work> is returned through a hidden first pointer;

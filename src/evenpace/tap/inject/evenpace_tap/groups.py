@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -25,7 +26,9 @@ def backend_keys(distributed: ModuleType, group: Any) -> dict[str, int]:
 class Groups:
     """Publishes each group once. Never raises: a group that cannot be published is only nameless."""
 
-    def __init__(self, distributed: ModuleType, ring_path: str) -> None:
+    def __init__(self, distributed: ModuleType, ring_path: str, sees: Callable[[int], bool]) -> None:
+        self.unseen: list[str] = []  # groups with a backend whose operations the tap does not see
+        self._sees = sees
         self._distributed = distributed
         self._path = ring_path.removesuffix(layout.RING_SUFFIX) + layout.GROUPS_SUFFIX
         self._published: dict[int, tuple[str, list[int]]] = {}
@@ -38,6 +41,7 @@ class Groups:
             if new:
                 self._append("".join(_line(key, *entry) for key, entry in new.items()))
                 self._published.update(new)
+                self.unseen += [entry[0] for key, entry in new.items() if not self._sees(key)]
         except Exception:  # a dict that changes while it is listed, a full disk: the next call tries again
             return
 

@@ -38,11 +38,11 @@ class Session:
         """Note rank and groups; at the first time also begin to record."""
         self.ring.set(rank=distributed.get_rank(), world_size=distributed.get_world_size())
         if self._heartbeat is None:
-            self._groups = Groups(distributed, self.ring.path)
             self._record(distributed)
+            self._groups = Groups(distributed, self.ring.path, self._sees)
             self._count_optimizer_steps()
             self.ending.install()
-            self._heartbeat = Heartbeat(self.ring, self._groups.publish)
+            self._heartbeat = Heartbeat(self.ring, self.publish)
             self._heartbeat.beat()
             self._heartbeat.start()
         elif self._dispatcher is not None:
@@ -50,9 +50,18 @@ class Session:
         self.publish()
 
     def publish(self) -> None:
-        """Publish groups that are new."""
-        if self._groups is not None:
-            self._groups.publish()
+        """Publish groups that are new, and say which of them are out of the tap's sight."""
+        if self._groups is None:
+            return
+        self._groups.publish()
+        if self._groups.unseen:
+            unseen = ", ".join(self._groups.unseen)
+            self.ring.write_text(
+                layout.MESSAGE_AREA, f"not seen: operations of groups {unseen}: unknown backend"
+            )
+
+    def _sees(self, backend: int) -> bool:
+        return self._native is None or self._native.binds(backend)
 
     def _record(self, distributed: ModuleType) -> None:
         why = self._native_refused(distributed)
