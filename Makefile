@@ -54,10 +54,16 @@ clean:
 
 # Set-up: one stamp a stage, made again when the dependencies change.
 
+OLD := import sys; sys.exit(sys.version_info < (3, 11))
+HINT := choose another, as in: make $(MAKECMDGOALS) PYTHON=python3.12
+
 $(VENV)/made:
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"evenpace needs Python 3.11 or newer; $(PYTHON) is {v[0]}.{v[1]}: try `make $(MAKECMDGOALS) PYTHON=python3.11`")'
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module: install it first (Debian: apt-get install python3-venv)" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@command -v $(PYTHON) >/dev/null || { echo "there is no $(PYTHON) here; $(HINT)" >&2; exit 1; }
+	@$(PYTHON) -c '$(OLD)' || { echo "evenpace needs Python 3.11 or newer, $(PYTHON) is older; $(HINT)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "$(PYTHON) has no venv module; install it, as in: apt-get install python3-venv" >&2; exit 1; }
+	@echo "setting up $(VENV); the first time takes minutes"
+	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/ready: $(VENV)/made pyproject.toml

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import string
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evenpace
 from evenpace import terms
 
 PHRASES = Path(terms.__file__).parent / "phrases"
@@ -80,6 +83,36 @@ def test_unknown_term_is_a_clear_key_error(facet: str, slug: str, says: str) -> 
     with pytest.raises(KeyError) as caught:
         terms.term(facet, slug)
     assert str(caught.value) == says
+
+
+def spoken() -> set[tuple[str, str]]:
+    """Return (facet, slug) of each term that the source writes into a finding."""
+    found = set()
+    for path in Path(evenpace.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                found |= set(terms_of(call, call.func.id))
+    return found
+
+
+def terms_of(call: ast.Call, function: str) -> Iterator[tuple[str, str]]:
+    if function == "make" and call.args:
+        yield from (("fault", slug) for slug in strings(call.args[0]))
+    for keyword in call.keywords:
+        if function == "Terms" or (function == "Finding" and keyword.arg == "fault"):
+            yield from ((str(keyword.arg), slug) for slug in strings(keyword.value))
+
+
+def strings(node: ast.expr) -> list[str]:
+    return [
+        one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
+
+
+def test_findings_speak_the_vocabulary() -> None:
+    known = {(facet, slug) for facet, found in terms.facets().items() for slug in found}
+    assert ("symptom", "hang") in spoken()
+    assert spoken() - known == set()
 
 
 def test_callers_cannot_change_the_vocabulary() -> None:
