@@ -109,6 +109,7 @@ def test_nodes_have_names_ranks_and_logs(evenpace: Evenpace, torchrun: Any) -> N
         (["--run-dir", "/proc/nowhere", "--", "sh"], "choose another --run-dir"),
         (["--attach", "missing"], "has no events.jsonl"),
         (["--attach", "missing", "--", "sh"], "--attach takes no command"),
+        (["--attach", "missing", "--policy", "restart"], "leave --policy out"),
         (["--policy", "hope", "--", "sh"], "--policy"),
         (["--frobnicate", "--", "sh"], "--frobnicate"),
         (["--nodes", "0", "--", "sh"], "--nodes"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from evenpace import __version__
 from evenpace.errors import Problem
@@ -22,6 +23,11 @@ from evenpace.watch.events import Event, RunStarted, stamp
 if TYPE_CHECKING:
     from evenpace.respond.session import Surroundings
 
+# Settings that belong to a run from its start; --attach takes only the others.
+OF_THE_RUN = (
+    *("nodes", "spares", "policy", "checkpoint_dir", "max_restarts", "max_nodes_out", "min_nodes"),
+    *("run_dir", "tap"),
+)
 TAPS = ("auto", "native", "python", "off")
 EPILOG = """\b
 Examples:
@@ -88,7 +94,7 @@ class Asked:
 )
 @click.option(
     "--metrics-port",
-    type=click.IntRange(0, 65535),
+    type=click.IntRange(1, 65535),
     help="Serve Prometheus metrics on this port of the loopback.",
 )
 @click.option("--quiet", is_flag=True, help="Do not show the output of the job; it is in the logs.")
@@ -131,11 +137,16 @@ def _run(asked: Asked) -> int:
 
 
 def _attach(asked: Asked, run_folder: Path) -> int:
+    """Go on with a run; its own settings hold, so others are refused rather than ignored."""
     from evenpace.respond.session import attach
     from evenpace.watch.runfolder import RunFolder
 
     if asked.command:
         raise Problem("--attach takes no command: the run knows its own; leave it out")
+    context = click.get_current_context()
+    for name in OF_THE_RUN:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise Problem(f"--attach keeps the settings of the run; leave --{name.replace('_', '-')} out")
     return attach(RunFolder.open(run_folder), _surroundings(asked))
 
 
@@ -169,4 +180,11 @@ def _surroundings(asked: Asked) -> Surroundings:
         from evenpace.report.metrics import serve_metrics
 
         listeners.append(serve_metrics(asked.metrics_port).update)
-    return Surroundings(tuple(listeners), asked.lang, None if asked.quiet else sys.stdout.fileno())
+    return Surroundings(tuple(listeners), asked.lang, _output(asked))
+
+
+def _output(asked: Asked) -> int | None:
+    """Return the descriptor to show the job's output on; None with --quiet or where it is closed."""
+    if asked.quiet or sys.stdout is None:
+        return None
+    return sys.stdout.fileno()

@@ -15,6 +15,7 @@ from evenpace.watch.events import (
     IncarnationStarted,
     Iteration,
     PeriodFound,
+    WatchDegraded,
     WorkerExited,
     WorkerJoined,
 )
@@ -28,7 +29,7 @@ class Recorder:
     def __init__(self, writer: EventWriter, listeners: Sequence[Listener] = ()) -> None:
         self.ledger = Ledger()
         self._writer = writer
-        self._listeners = listeners
+        self._listeners = list(listeners)
         self._ids: dict[int, int] = {}
         self._seen: set[tuple[object, ...]] = set()
         self._last_iteration = -1
@@ -49,8 +50,16 @@ class Recorder:
             self._ids, self._seen, self._last_iteration = {}, set(), -1
         self.ledger.apply(event)
         self._writer.write(event)
-        for listener in self._listeners:
+        for listener in list(self._listeners):
+            self._tell(listener, event)
+
+    def _tell(self, listener: Listener, event: Event) -> None:
+        """Let a listener hear of an event; one that fails is dropped, and that is said."""
+        try:
             listener(event)
+        except Exception as error:
+            self._listeners.remove(listener)
+            self.write(WatchDegraded(time=event.time, text=f"{type(error).__name__} in a listener: {error}"))
 
     def write_watched(self, event: Event) -> None:
         """Record an event of a watcher, unless a watcher before it has said the same."""

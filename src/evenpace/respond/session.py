@@ -43,7 +43,7 @@ def run(job: RunStarted, folder: RunFolder, around: Surroundings) -> int:
 def attach(folder: RunFolder, around: Surroundings) -> int:
     """Go on with a run whose evenpace died; raises Problem where that is impossible."""
     with _recorder(folder, around) as recorder:
-        job = reload(folder, recorder)
+        job = reload(folder, recorder, around.lang)
         try:
             os.chdir(job.folder or ".")
         except OSError as error:
