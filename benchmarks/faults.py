@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby, product
 
 import page
-from cases import FACTOR, SCRIPTS, Result, healthy, in_turn, once
+from cases import SCRIPTS, Result, healthy, in_turn, once
 from watched import RANKS
 
 from evenpace import faults
@@ -38,8 +38,7 @@ INTRODUCTION = (
     "and moments at random. *Right*: the fault's slug and exactly the victim were named, or nobody where "
     "nobody is to blame. *Innocent named*: at any time, also where it was corrected later. *Seconds*: from "
     "the injection. *Iterations*: whole ones, from the injection until named. *Pace*: iteration time with "
-    "the fault over the time before. "
-    f"Slowed workers get 1/{FACTOR:g} of their CPU time; the scripts also wait for (simulated) storage."
+    "the fault over the time before."
 )
 
 
