@@ -38,8 +38,8 @@ INTRODUCTION = (
     "*Iteration*: DDP of a small MLP on two ranks (Gloo, one thread each). Recording is switched within the "
     "running processes, in random order, on all ranks alike; a pair is "
     f"{BLOCK} iterations with and {BLOCK} without; the interval is a bootstrap of the median. The heartbeat "
-    "runs in both arms; its own cost is in the second table. *Operation*: all_reduce of one number on a single "
-    "rank, processor time of the whole process; the floor has no tap at all."
+    "runs in both arms; its own cost is in the second table. *Operation*: all_reduce of one number on a "
+    "single rank, processor time of the whole process; the floor has no tap at all."
 )
 
 

@@ -51,7 +51,7 @@ def drive(mock: Path, ring: Path) -> str:
 def records(tmp_path_factory: pytest.TempPathFactory) -> NDArray[np.void]:
     folder = tmp_path_factory.mktemp("mock")
     told = drive(compiled(folder), folder / "mock.1.ring")
-    assert told == "binds True\ncaught 2\n"
+    assert told == "binds True\nwaiting 2\nwaiting 1\ncaught 2\n"
     return RingReader(folder / "mock.1.ring").poll()
 
 

@@ -12,12 +12,13 @@ from evenpace.collect.job.rings import Group, read_groups
 from evenpace.tap.inject.evenpace_tap import layout
 
 Run = Callable[..., Any]
-ONE = "LOSS 12.0\n"
+ONE = "REFUSED\nLOSS 12.0\n"
 
 
 @pytest.mark.torch
-def test_an_uncaught_exception_is_recorded(run: Run, scripts: Path, tmp_path: Path) -> None:
-    ran = run(tmp_path, str(scripts / "one.py"), "raise", kind="auto")
+@pytest.mark.parametrize("kind", ["auto", "python"])
+def test_exceptions_are_recorded(run: Run, scripts: Path, tmp_path: Path, kind: str) -> None:
+    ran = run(tmp_path, str(scripts / "one.py"), "raise", kind=kind)
     (header,) = ran.headers
     assert (ran.code, ran.out) == (1, ONE)
     assert "ValueError: the loss is not a number" in ran.err
@@ -25,7 +26,10 @@ def test_an_uncaught_exception_is_recorded(run: Run, scripts: Path, tmp_path: Pa
     assert header.exception.startswith("ValueError: the loss is not a number\nTraceback")
     assert "one.py" in header.exception
     (records,) = ran.records  # the forked loader's worker has written nothing
-    assert records["sequence"].tolist() == [0, 1, 2, 3]
+    assert records["sequence"].tolist() == [0, 1, 2, 3, 4]
+    failed = (records["flags"] & layout.FLAG_FAILED).tolist()
+    assert failed == [layout.FLAG_FAILED, 0, 0, 0, 0] or kind == "python"  # which may not know
+    assert (records["complete_ns"] > 0).all()
     (groups,) = tmp_path.glob("*.groups")
     assert read_groups(groups) == {int(records["group"][0]): Group("0", (0,))}
 

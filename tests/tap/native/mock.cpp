@@ -58,6 +58,9 @@ bool Work::wait(std::chrono::milliseconds) { return true; }
 void Work::finish(std::exception_ptr) {}
 
 static bool gpu_done, peer_died;
+extern "C" {
+void (*mock_while_waiting)() = nullptr;
+}
 
 struct ProcessGroupNCCL {
   struct WorkNCCL : Work {
@@ -92,6 +95,7 @@ ProcessGroupNCCL::WorkNCCL::WorkNCCL(const WorkNCCL&) : Work() {}
 bool ProcessGroupNCCL::WorkNCCL::isCompleted() { return gpu_done; }
 void ProcessGroupNCCL::WorkNCCL::setException(std::exception_ptr) {}
 bool ProcessGroupNCCL::WorkNCCL::wait(std::chrono::milliseconds) {
+  if (mock_while_waiting) mock_while_waiting();
   if (peer_died) throw std::runtime_error("the peer died");
   return true;
 }

@@ -3,7 +3,9 @@
 import ctypes
 import os
 import sys
+from pathlib import Path
 
+from evenpace.collect.job.rings import RingReader
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.tap.inject.evenpace_tap.native import Native
 from evenpace.tap.inject.evenpace_tap.ring import Ring
@@ -17,6 +19,14 @@ mock.mock_barrier()  # not recorded: the ring is not open yet
 ring = Ring(sys.argv[2], "mock", layout.TAP_NATIVE)
 assert not library.open(sys.argv[1]), "a file that is no ring was taken for one"
 assert library.open(ring.path)
+
+
+@ctypes.CFUNCTYPE(None)
+def while_waiting() -> None:
+    print("waiting", RingReader(Path(ring.path)).poll()["waiting"].sum())
+
+
+ctypes.c_void_p.in_dll(mock, "mock_while_waiting").value = ctypes.cast(while_waiting, ctypes.c_void_p).value
 print("caught", mock.mock_operations())
 child = os.fork()
 if child == 0:

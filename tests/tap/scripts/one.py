@@ -21,6 +21,10 @@ class Stepper(torch.utils.data.Dataset):
 def main(ending: str) -> None:
     with tempfile.NamedTemporaryFile() as store:
         dist.init_process_group("gloo", init_method=f"file://{store.name}", rank=0, world_size=1)
+    try:
+        dist.all_to_all_single(torch.empty(2), torch.ones(2), [5], [2])
+    except (RuntimeError, ValueError):
+        print("REFUSED", flush=True)
     total = torch.zeros(2)
     for batch in DataLoader(Stepper(), num_workers=1, multiprocessing_context="fork"):
         total += batch[0]

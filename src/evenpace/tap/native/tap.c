@@ -512,6 +512,7 @@ GROUP_DESTRUCTOR(nccl_destructor, NCCL "D1Ev")
 
 /* ---- Waiting: the host blocked on an operation ------------------------------------------------------------------ */
 
+/* DDP's reducer waits on a Work's Future instead, by a function that is inlined in torch: that is not seen. */
 struct wait {
   struct header *in;
   struct range records;

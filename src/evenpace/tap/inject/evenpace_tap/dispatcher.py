@@ -4,7 +4,8 @@ It takes over where the native part cannot be built, loaded or bound. It costs t
 operation, and completion is seen by asking a Work (every few milliseconds) or by waiting on it: a callback
 from the backend's own threads would need the GIL there, which can deadlock at teardown (pytorch issue 56297).
 On CUDA tensors completion stays unknown: asking would query CUDA events, which may not be done while another
-thread captures a graph. Run on Gloo; never run on CUDA.
+thread captures a graph. An operation that fails in the background before anybody waits on it counts as complete,
+not as failed: torch warns its user when a Work is asked for its error. Run on Gloo; never run on CUDA.
 """
 
 from __future__ import annotations
@@ -119,14 +120,14 @@ class Pending:
             self._ring.update(index, "waiting", 0, U16)
             self._ring.update(index, "wait_ns", ended - entered)
             self._complete(id(work), ended, on_cpu, failed)
+            if failed:
+                self._ring.add_flag(index, layout.FLAG_FAILED)
         return result
 
     def _complete(self, key: int, time_ns: int, on_cpu: bool, failed: bool) -> None:
         entry = self._works.pop(key, None)
         if entry is not None and (on_cpu or failed):
             self._ring.update(entry[1], "complete_ns", time_ns)
-            if failed:
-                self._ring.add_flag(entry[1], layout.FLAG_FAILED)
 
     def _poll(self) -> None:
         while not self._ended:
