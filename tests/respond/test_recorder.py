@@ -31,9 +31,10 @@ def started(number: int, **details: object) -> ev.IncarnationStarted:
     return ev.IncarnationStarted(time=T, incarnation=number, agents={"node0": 1}, rings="r", **details)
 
 
-def iteration(number: int) -> ev.Iteration:
+def iteration(number: int, second: int | None = None) -> ev.Iteration:
+    begun = ev.stamp(ev.seconds(T) + (number if second is None else second))
     return ev.Iteration(
-        time=T, incarnation=0, iteration=number, ranks=[0], durations=[1.0], busy=[1.0], waiting=[0.0]
+        time=begun, incarnation=0, iteration=number, ranks=[0], durations=[1.0], busy=[1.0], waiting=[0.0]
     )
 
 
@@ -94,6 +95,19 @@ def test_a_second_watcher_says_nothing_twice(writer: EventWriter, tmp_path: Path
         raised(4, finding(node="node0")),
         iteration(5),
     ]
+
+
+def test_a_watcher_of_a_ring_that_has_wrapped_goes_on_with_the_count(
+    writer: EventWriter, tmp_path: Path, finding: Maker
+) -> None:
+    recorder = Recorder(writer)
+    for event in (started(0), iteration(800), iteration(801)):
+        recorder.load(event)
+    early, late = finding(node="node0"), finding(node="node1")
+    for event in (iteration(0, 800), raised(0, early, at=0), iteration(1, 801), iteration(2, 802)):
+        recorder.write_watched(event)
+    recorder.write_watched(raised(1, late, at=2))
+    assert written(writer, tmp_path) == [iteration(802), raised(0, late, at=802)]
 
 
 def test_ids_of_watchers_become_ids_of_the_run(writer: EventWriter, tmp_path: Path, finding: Maker) -> None:

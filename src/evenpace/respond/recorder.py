@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from evenpace.respond.continuity import Continuity
 from evenpace.respond.ledger import Ledger
 from evenpace.watch.eventlog import EventWriter
 from evenpace.watch.events import (
@@ -32,22 +33,22 @@ class Recorder:
         self._listeners = list(listeners)
         self._ids: dict[int, int] = {}
         self._seen: set[tuple[object, ...]] = set()
-        self._last_iteration = -1
+        self._continuity = Continuity()
 
     def load(self, event: Event) -> None:
         """Take in an event of the log; what a later watcher says again is not written again."""
         self.ledger.apply(event)
         if isinstance(event, IncarnationStarted):
-            self._seen, self._last_iteration = set(), -1
+            self._seen, self._continuity = set(), Continuity()
         elif isinstance(event, Iteration):
-            self._last_iteration = event.iteration
+            self._continuity.remember(event)
         elif key := _identity(event):
             self._seen.add(key)
 
     def write(self, event: Event) -> None:
         """Record an event of our own."""
         if isinstance(event, IncarnationStarted):
-            self._ids, self._seen, self._last_iteration = {}, set(), -1
+            self._ids, self._seen, self._continuity = {}, set(), Continuity()
         self.ledger.apply(event)
         self._writer.write(event)
         for listener in list(self._listeners):
@@ -63,13 +64,27 @@ class Recorder:
 
     def write_watched(self, event: Event) -> None:
         """Record an event of a watcher, unless a watcher before it has said the same."""
-        if isinstance(event, Iteration) and event.iteration <= self._last_iteration:
-            return
         if _identity(event) in self._seen:
             return
-        if isinstance(event, FindingRaised | FindingClosed):
-            event = replace(event, id=self._number(event))
-        self.write(event)
+        if isinstance(event, Iteration):
+            self._write_iteration(event)
+        elif isinstance(event, FindingRaised | FindingClosed):
+            self._write_finding(event)
+        else:
+            self.write(event)
+
+    def _write_iteration(self, event: Iteration) -> None:
+        new = self._continuity.follow(event)
+        if new is not None:
+            self.write(new)
+
+    def _write_finding(self, event: FindingRaised | FindingClosed) -> None:
+        if self._continuity.repeating and event.iteration is not None:
+            known = self._known(event) if isinstance(event, FindingRaised) else None
+            if known is not None:
+                self._ids[event.id] = known
+            return
+        self.write(replace(self._continuity.place(event), id=self._number(event)))
 
     def _number(self, event: FindingRaised | FindingClosed) -> int:
         if event.id not in self._ids:
