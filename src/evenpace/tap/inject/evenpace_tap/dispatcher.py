@@ -4,8 +4,8 @@ It takes over where the native part cannot be built, loaded or bound. It costs t
 operation, and completion is seen by asking a Work (every few milliseconds) or by waiting on it: a callback
 from the backend's own threads would need the GIL there, which can deadlock at teardown (pytorch issue 56297).
 On CUDA tensors completion stays unknown: asking would query CUDA events, which may not be done while another
-thread captures a graph. An operation that fails in the background before anybody waits on it counts as complete,
-not as failed: torch warns its user when a Work is asked for its error. Run on Gloo; never run on CUDA.
+thread captures a graph. An operation that fails in the background before anybody waits on it counts as
+complete, not as failed: torch warns its user when a Work is asked for its error. Run on Gloo; never on CUDA.
 """
 
 from __future__ import annotations
