@@ -7,7 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# Machines that run tests are busy: how long an example took says nothing.
+hypothesis.settings.register_profile("evenpace", deadline=None)
+hypothesis.settings.load_profile("evenpace")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
