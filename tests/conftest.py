@@ -11,7 +11,9 @@ import hypothesis
 import pytest
 
 # Machines that run tests are busy: how long an example took says nothing.
-hypothesis.settings.register_profile("evenpace", deadline=None)
+hypothesis.settings.register_profile(
+    "evenpace", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("evenpace")
 
 
