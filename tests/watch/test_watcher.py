@@ -13,7 +13,15 @@ from evenpace.collect.job.processes import ProcessFacts
 from evenpace.findings import Finding
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.watch import worker as worker_module
-from evenpace.watch.events import Event, FindingClosed, FindingRaised, Iteration, PeriodFound, WorkerJoined
+from evenpace.watch.events import (
+    Event,
+    FindingClosed,
+    FindingRaised,
+    Iteration,
+    PeriodFound,
+    WatchDegraded,
+    WorkerJoined,
+)
 
 
 def findings(events: list[Event]) -> list[Finding]:
@@ -163,6 +171,16 @@ def test_a_skipped_collective_is_named(job: SimulatedJob) -> None:
         job.enter(rank, job.now + MS, 1000)
     raised = findings(job.wait(12.0))
     assert [(one.fault, one.subject.rank) for one in raised] == [("collective-desync", 1)]
+
+
+def test_a_ring_cut_short_ends_the_sight_of_it_and_nothing_else(job: SimulatedJob, tmp_path: Path) -> None:
+    job.iterate(20)
+    with (tmp_path / "node1.1.ring").open("r+b") as ring:
+        ring.truncate(100)
+    events = job.watcher.poll() + job.watcher.poll()
+    degraded = [event for event in events if isinstance(event, WatchDegraded)]
+    assert len(degraded) == 1
+    assert "rank 1" in degraded[0].text
 
 
 def test_before_the_first_iteration_patience_is_long(job: SimulatedJob) -> None:

@@ -67,6 +67,7 @@ class Watcher:
     findings: FindingBook = field(init=False)
     _iteration: int = 0
     _known: set[Path] = field(default_factory=set)
+    _damaged: set[Path] = field(default_factory=set)
     _periods: dict[int, int] = field(default_factory=dict)
     _started: float = 0.0
     _blind_told: bool = False
@@ -143,6 +144,18 @@ class Watcher:
             self.joiner.add(
                 worker.id.rank, WorkerIteration(span, operations, keys(operations, worker.id.rank))
             )
+        return self._damage(worker, now) + self._period(worker, now)
+
+    def _damage(self, worker: Worker, now: float) -> list[Event]:
+        if not worker.damage or worker.path in self._damaged:
+            return []
+        self._damaged.add(worker.path)
+        text = (
+            f"the ring of rank {worker.id.rank} on {worker.id.node} cannot be read any more: {worker.damage}"
+        )
+        return [WatchDegraded(time=stamp(now), incarnation=self.incarnation, text=text)]
+
+    def _period(self, worker: Worker, now: float) -> list[Event]:
         period, rank = worker.tracker.period, worker.id.rank
         if period is None or self._periods.get(rank) == worker.tracker.period_changes:
             return []

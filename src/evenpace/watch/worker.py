@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenpace.collect.job.processes import ProcessFacts, read_process
-from evenpace.collect.job.rings import RingHeader, RingReader, read_groups
+from evenpace.collect.job.rings import RingError, RingHeader, RingReader, read_groups
 from evenpace.detect.iterations import IterationSpan, IterationTracker
 from evenpace.detect.symbols import encode
 from evenpace.tap.inject.evenpace_tap import layout
@@ -55,6 +55,7 @@ class Worker:
     process: ProcessFacts | None = None
     seen_ns: int = 0
     died_ns: int = 0
+    damage: str = ""  # why the ring can no longer be read
     standings: dict[tuple[int, int], Standing] = field(default_factory=dict)
     samples: deque[tuple[int, ProcessFacts]] = field(default_factory=lambda: deque(maxlen=600))
     _numbers: dict[int, int] = field(default_factory=dict)
@@ -80,12 +81,17 @@ class Worker:
     def poll(self, now_ns: int) -> list[IterationSpan]:
         """Read what is new; return the iterations that have become complete."""
         self.seen_ns = now_ns
-        self.header = self.reader.header()
-        self.stacks.add(self.header.stack_ns, self.header.stack)
         self._look_at_process(now_ns)
-        fresh = self.reader.poll()
-        if not len(fresh):
+        try:
+            self.header = self.reader.header()
+            fresh = self.reader.poll()
+        except (RingError, OSError) as error:
+            self.damage = str(error)
             return []
+        self.stacks.add(self.header.stack_ns, self.header.stack)
+        return self._take(fresh) if len(fresh) else []
+
+    def _take(self, fresh: NDArray[np.void]) -> list[IterationSpan]:
         self._learn_groups()
         operations = self._translate(fresh)
         new = operations[operations["index"] >= self.window.next_index]
