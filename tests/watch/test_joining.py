@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from evenpace.detect.iterations import IterationSpan
 from evenpace.tap.inject.evenpace_tap.layout import KINDS
-from evenpace.watch.joining import IterationJoiner, WorkerIteration, keys
+from evenpace.watch.joining import IterationJoiner, WorkerIteration, lanes
 from evenpace.watch.operations import OPERATION, Operations
 
 ALL_REDUCE, SEND, RECV = (KINDS.index(kind) for kind in ("all_reduce", "send", "recv"))
@@ -29,7 +31,11 @@ def transfers(kind: int, peer: int, first: int, count: int) -> Operations:
 
 def part(rank: int, number: int, operations: Operations) -> WorkerIteration:
     span = IterationSpan(number * 4, number * 4 + 3, number * 100, number * 100 + 100, 0)
-    return WorkerIteration(span, operations, keys(operations, rank))
+    return WorkerIteration(span, operations, lanes(operations, rank))
+
+
+def keys(operations: Operations, rank: int) -> NDArray[np.uint64]:
+    return part(rank, 0, operations).keys
 
 
 def test_a_send_and_its_receive_share_a_key_and_nothing_else() -> None:
@@ -61,6 +67,17 @@ def test_a_chain_of_pipeline_stages_is_joined_through_its_neighbours() -> None:
         joiner.add(1, part(1, number, middle))
         joiner.add(2, part(2, number, transfers(RECV, 1, number * 4, 4)))
     assert len(joiner.ready([0, 1, 2])) == 3
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2])
+def test_a_stage_that_counts_from_another_iteration_is_brought_into_step(ahead: int) -> None:
+    joiner, joined = IterationJoiner(), []
+    for number in range(6):
+        joiner.add(0, part(0, number, transfers(SEND, 1, number * 4, 4)))
+        joiner.add(1, part(1, number, transfers(RECV, 0, (number + ahead) * 4, 4)))
+        joined += joiner.ready([0, 1])
+    assert len(joined) == 6 - ahead
+    assert all((parts[0].operations["sequence"] == parts[1].operations["sequence"]).all() for parts in joined)
 
 
 def test_workers_that_share_nothing_are_joined_by_time() -> None:

@@ -17,22 +17,27 @@ RECEIVES = (layout.KINDS.index("recv"), layout.KINDS.index("recv_any_source"))
 ENOUGH = 0.5  # of a span's operations shared with the iteration: it is this one
 
 
-def keys(operations: Operations, rank: int) -> NDArray[np.uint64]:
-    """Return one number per operation, equal for all participants (send and receive share one)."""
+def lanes(operations: Operations, rank: int) -> NDArray[np.uint64]:
+    """Return one number per operation, equal where the same ranks take part: there, sequences compare."""
     pair = operations["point_to_point"]
     receives = np.isin(operations["kind"], RECEIVES)
     source = np.where(pair, np.where(receives, operations["peer"], rank), -1)
     target = np.where(pair, np.where(receives, rank, operations["peer"]), -1)
-    return mix(operations["group"], source, target, operations["sequence"])
+    return mix(operations["group"], source, target)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerIteration:
-    """One worker's part of an iteration: its span, its operations, and their keys."""
+    """One worker's part of an iteration: its span, its operations, and their lanes."""
 
     span: IterationSpan
     operations: Operations
-    keys: NDArray[np.uint64]
+    lanes: NDArray[np.uint64]
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """Return one number per operation, equal for its participants (send and receive share one)."""
+        return mix(self.lanes.view(np.int64), self.operations["sequence"])
 
 
 @dataclass(slots=True)
@@ -61,9 +66,8 @@ class IterationJoiner:
         """Return one iteration, {} where one had to be dropped, or None to wait for more."""
         first = self._queues[ranks[0]][0]
         parts = {ranks[0]: first}
-        pool = first.keys
         for rank in ranks[1:]:
-            fate = _fate(self._queues[rank], pool, first.span)
+            fate = _fate(self._queues[rank], list(parts.values()))
             if fate == "wait":
                 return None
             if fate == "earlier":
@@ -74,28 +78,39 @@ class IterationJoiner:
                 self.skipped += 1
                 return {}
             parts[rank] = self._queues[rank][0]
-            pool = np.concatenate([pool, parts[rank].keys])
         for rank in ranks:
             self._queues[rank].popleft()
         return parts
 
 
-def _fate(queue: deque[WorkerIteration], pool: NDArray[np.uint64], span: IterationSpan) -> str:
+def _fate(queue: deque[WorkerIteration], parts: list[WorkerIteration]) -> str:
     """Tell whether a worker's next part is `this` iteration, an `earlier` or a `later` one, or `wait`."""
+    pool = np.concatenate([part.keys for part in parts])
     head = queue[0]
     shared = _shared(head, pool)
     if shared >= ENOUGH:
         return "this"
-    if len(queue) == 1 and shared:
+    if not shared:
+        return _by_sequence(head, parts) or _by_time(head.span, parts[0].span)
+    if len(queue) == 1:
         return "wait"
-    if len(queue) > 1 and _shared(queue[1], pool) > shared:
-        return "earlier"
-    return "this" if shared else _by_time(head.span, span)
+    return "earlier" if _shared(queue[1], pool) > shared else "this"
 
 
 def _shared(part: WorkerIteration, pool: NDArray[np.uint64]) -> float:
     """Return the share of a part's operations that the iteration has; 0 to 1."""
-    return float(np.isin(part.keys, pool).mean()) if len(part.keys) else 0.0
+    return float(np.isin(part.keys, pool).mean()) if len(part.operations) else 0.0
+
+
+def _by_sequence(head: WorkerIteration, parts: list[WorkerIteration]) -> str:
+    """Place a part by the sequences of a lane that both have; empty where there is none."""
+    for part in parts:
+        common = np.intersect1d(head.lanes, part.lanes)
+        if len(common):
+            own = head.operations["sequence"][head.lanes == common[0]]
+            other = part.operations["sequence"][part.lanes == common[0]]
+            return "earlier" if own[0] < other[0] else "later"
+    return ""
 
 
 def _by_time(span: IterationSpan, reference: IterationSpan) -> str:

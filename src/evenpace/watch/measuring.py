@@ -48,27 +48,30 @@ def _rounded(values: Array) -> list[float]:
 
 
 def measure(iteration: int, parts: Mapping[int, WorkerIteration], book: GroupBook) -> Measured:
-    """Split every worker's part of an iteration into own time, waiting for others, and transfer."""
+    """Split every worker's part of an iteration into own time, waiting for others, and transfer.
+
+    The parts' operations may reach beyond their spans, and should: the other side of an operation at the edge
+    of one worker's span may lie outside of the other's.
+    """
     ranks = sorted(parts)
     rows = np.concatenate([parts[rank].operations for rank in ranks])
-    counts = [len(parts[rank].operations) for rank in ranks]
+    last_enter = _last_enters(rows, np.concatenate([parts[rank].keys for rank in ranks]), book)
+    worker = np.repeat(np.arange(len(ranks)), [len(parts[rank].operations) for rank in ranks])
+    next_enter = np.concatenate([np.append(parts[rank].operations["enter"][1:], 0) for rank in ranks])
     spans = [parts[rank].span for rank in ranks]
-    start_ns = np.array([span.start_ns for span in spans])
-    end_ns = np.array([span.end_ns for span in spans])
-    sizes = np.array([len(group.ranks) for group in book.groups])
-    last_enter = last_enters(
-        np.concatenate([parts[rank].keys for rank in ranks]),
-        rows["enter"],
-        np.where(rows["point_to_point"], 2, sizes[rows["group"]]),
+    first, last, start_ns, end_ns = (
+        np.array([getattr(span, name) for span in spans]) for name in ("first", "last", "start_ns", "end_ns")
     )
+    inside = (rows["index"] >= first[worker]) & (rows["index"] <= last[worker])
+    rows, worker, last_enter = rows[inside], worker[inside], last_enter[inside]
     times = OperationTimes(
-        worker=np.repeat(np.arange(len(ranks)), counts),
+        worker=worker,
         group=rows["group"],
         enter_ns=rows["enter"],
         complete_ns=rows["complete"],
         wait_enter_ns=rows["wait_enter"],
         wait_ns=rows["wait_ns"],
-        next_enter_ns=_next_enters([parts[rank].operations for rank in ranks], end_ns),
+        next_enter_ns=next_enter[inside],
         last_enter_ns=last_enter,
     )
     parted = split(times, start_ns, end_ns)
@@ -79,16 +82,15 @@ def measure(iteration: int, parts: Mapping[int, WorkerIteration], book: GroupBoo
         parted.waiting_ns / 1e9,
         parted.transfer_ns / 1e9,
         irregular=any(span.extra for span in spans),
-        edges=_edges(rows, np.array(ranks)[times.worker], last_enter),
+        edges=_edges(rows, np.array(ranks)[worker], last_enter),
     )
     by_group = {group: waiting / 1e9 for group, waiting in parted.waiting_by_group.items()}
     return Measured(ranks, int(start_ns.min()), sample, by_group)
 
 
-def _next_enters(operations: list[Operations], end_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return when each operation's successor was entered; the last one's is where the span ends."""
-    following = [np.append(ops["enter"][1:], end) for ops, end in zip(operations, end_ns, strict=True)]
-    return np.concatenate(following)
+def _last_enters(rows: Operations, keys: NDArray[np.uint64], book: GroupBook) -> NDArray[np.int64]:
+    sizes = np.array([len(group.ranks) for group in book.groups])
+    return last_enters(keys, rows["enter"], np.where(rows["point_to_point"], 2, sizes[rows["group"]]))
 
 
 def _edges(rows: Operations, rank: NDArray[np.int64], last_enter: NDArray[np.int64]) -> dict[Edge, float]:

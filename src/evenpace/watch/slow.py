@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from evenpace.detect.attribution import Edge, SlowKind, SlowVerdict
 from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update
 from evenpace.findings import Evidence, Finding, Severity, Subject, Terms
 from evenpace.watch.events import stamp
+from evenpace.watch.groups import GroupBook
 from evenpace.watch.joining import WorkerIteration
 from evenpace.watch.sayings import Details, make
 from evenpace.watch.starvation import kernel_evidence
@@ -49,8 +52,9 @@ class SlowWatch:
         ranks = sorted(parts)
         if self._detector is None or ranks != self._ranks:
             self._ranks = ranks
+            book = workers[0].book
             nodes = {worker.id.rank: worker.id.node for worker in workers}
-            self._detector = SlowDetector(ranks, [_role(parts[rank]) for rank in ranks], nodes)
+            self._detector = SlowDetector(ranks, [_role(parts[rank], rank, book) for rank in ranks], nodes)
         self._starts[sample.iteration] = (start_ns, start)
         self._starts.pop(sample.iteration - 200, None)
         events = [*self._detector.feed(sample), *self._overdue(sample.iteration)]
@@ -112,10 +116,17 @@ class SlowWatch:
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
 
 
-def _role(part: WorkerIteration) -> str:
-    """Say what work a rank does: operations of an iteration by kind and size; equal for comparable ranks."""
-    sizes = Counter(zip(part.operations["kind"].tolist(), part.operations["bytes"].tolist(), strict=True))
-    return repr(sorted(sizes.items()))
+def _role(part: WorkerIteration, rank: int, book: GroupBook) -> str:
+    """Say what work a rank does, equal for comparable ranks: its operations by kind and size, and its stage.
+
+    Stages of a pipeline do unequal work even where their operations look alike; a stage is the rank's place
+    in the group of its sends and receives.
+    """
+    operations = part.operations
+    sizes = Counter(zip(operations["kind"].tolist(), operations["bytes"].tolist(), strict=True))
+    groups = np.unique(operations["group"][operations["point_to_point"]]).tolist()
+    stages = [book.groups[group].ranks.index(rank) for group in groups if rank in book.groups[group].ranks]
+    return f"{sorted(sizes.items())} {stages}"
 
 
 def _classify(verdict: SlowVerdict, culprits: list[Worker], from_start: bool) -> tuple[str, str, list[str]]:

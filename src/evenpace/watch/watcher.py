@@ -22,7 +22,7 @@ from evenpace.watch.events import (
 from evenpace.watch.exits import ExitWatch
 from evenpace.watch.groups import GroupBook
 from evenpace.watch.hang import HangWatch
-from evenpace.watch.joining import IterationJoiner, WorkerIteration, keys
+from evenpace.watch.joining import IterationJoiner, WorkerIteration, lanes
 from evenpace.watch.measuring import Measured, measure
 from evenpace.watch.mismatch import judge_mismatch
 from evenpace.watch.slow import SlowSaying, SlowWatch
@@ -142,7 +142,7 @@ class Watcher:
         for span in worker.poll(now_ns):
             operations = worker.window.slice(span.first, span.last)
             self.joiner.add(
-                worker.id.rank, WorkerIteration(span, operations, keys(operations, worker.id.rank))
+                worker.id.rank, WorkerIteration(span, operations, lanes(operations, worker.id.rank))
             )
         return self._damage(worker, now) + self._period(worker, now)
 
@@ -191,13 +191,14 @@ class Watcher:
         return sorted(self.workers) if len(self.workers) >= world else []
 
     def _refreshed(self, parts: dict[int, WorkerIteration]) -> dict[int, WorkerIteration]:
-        """Read the operations again: they may have completed since the span ended."""
-        return {
-            rank: WorkerIteration(
-                part.span, self.workers[rank].window.slice(part.span.first, part.span.last), part.keys
-            )
-            for rank, part in parts.items()
-        }
+        """Read the operations again, which may have completed since, and as many around them."""
+        fresh = {}
+        for rank, part in parts.items():
+            first, last = part.span.first, part.span.last
+            around = last - first + 1
+            operations = self.workers[rank].window.slice(first - around, last + around)
+            fresh[rank] = WorkerIteration(part.span, operations, lanes(operations, rank))
+        return fresh
 
     def _judge_pace(
         self, measured: Measured, start: float, parts: dict[int, WorkerIteration], now: float
