@@ -52,7 +52,7 @@ def test_every_phase_has_a_ceiling() -> None:
 
 
 def test_a_data_loader_is_recognised() -> None:
-    waiting = history("/torch/utils/data/dataloader.py:1:_next_data\n/job/train.py:3:main")
+    waiting = history(*["/torch/utils/data/dataloader.py:1:_next_data\n/job/train.py:3:main"] * 5)
     assert waiting.in_loader
     assert waiting.mostly_in_loader()
 

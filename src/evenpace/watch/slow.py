@@ -95,7 +95,9 @@ class SlowWatch:
         verdict = event.verdict
         culprits = [worker for worker in workers if worker.id.rank in verdict.culprits]
         victims = [worker for worker in workers if worker not in culprits] if culprits else []
-        fault, phrase, advice = _classify(verdict, culprits, self._from_start)
+        kernel = [item for worker in culprits for item in kernel_evidence(worker, victims, since_ns)]
+        loading = not kernel and _only_culprits_load(culprits, victims)
+        fault, phrase, advice = _classify(verdict, culprits, self._from_start, loading)
         finding = make(
             fault,
             phrase,
@@ -105,7 +107,7 @@ class SlowWatch:
             confidence=round(verdict.confidence, 2),
             severity=Severity.WARNING,
             since=stamp(since),
-            evidence=_evidence(verdict, culprits, victims, since_ns),
+            evidence=_evidence(verdict, culprits) + kernel,
             advice=advice,
             missing=() if culprits else ("missing-longer",),
             terms=Terms(symptom=("straggler" if culprits else "slowdown",)),
@@ -129,16 +131,24 @@ def _role(part: WorkerIteration, rank: int, book: GroupBook) -> str:
     return f"{sorted(sizes.items())} {stages}"
 
 
-def _classify(verdict: SlowVerdict, culprits: list[Worker], from_start: bool) -> tuple[str, str, list[str]]:
+def _only_culprits_load(culprits: list[Worker], victims: list[Worker]) -> bool:
+    """Tell whether the culprits mostly stand in their data loaders, and the others do not."""
+    return all(worker.stacks.mostly_in_loader() for worker in culprits) and not any(
+        worker.stacks.mostly_in_loader() for worker in victims
+    )
+
+
+def _classify(
+    verdict: SlowVerdict, culprits: list[Worker], from_start: bool, loading: bool
+) -> tuple[str, str, list[str]]:
     if verdict.kind is SlowKind.COMMUNICATION:
         named = "slow-communication-rank" if culprits else "slow-communication"
         phrase = "slow-link" if verdict.link else named
         return "communication-slow", phrase, ["advice-probe-links"]
     if verdict.kind is SlowKind.NON_COMMUNICATION and culprits:
-        in_loader = all(worker.stacks.mostly_in_loader() for worker in culprits)
-        fault = "data-loader" if in_loader else "non-communication-slow"
+        fault = "data-loader" if loading else "non-communication-slow"
         phrase = "slow-worker-from-start" if from_start else "slow-worker"
-        return fault, phrase, ["advice-loader" if in_loader else "advice-compare-node"]
+        return fault, phrase, ["advice-loader" if loading else "advice-compare-node"]
     phrase = "slow-all" if verdict.kind is SlowKind.THROUGHPUT else "slow-unclear"
     return "slow-throughput", phrase, ["advice-shared-cause"]
 
@@ -166,9 +176,7 @@ def _details(culprits: list[WorkerId], onset: int, ratio: float, link: Edge | No
     }
 
 
-def _evidence(
-    verdict: SlowVerdict, culprits: list[Worker], victims: list[Worker], since_ns: int
-) -> list[Evidence]:
+def _evidence(verdict: SlowVerdict, culprits: list[Worker]) -> list[Evidence]:
     found = [
         Evidence(source="iterations", metric=metric, value=round(float(value), 4))
         for metric, value in verdict.evidence.items()
@@ -179,8 +187,5 @@ def _evidence(
         )
         for rank, excess in sorted(verdict.excess.items())[:64]
     ]
-    for worker in culprits:
-        found += kernel_evidence(worker, victims, since_ns)
-        if frame := worker.stacks.most_seen():
-            found.append(Evidence(source=f"rank {worker.id.rank} stack", text=frame))
-    return found
+    frames = [(worker.id.rank, worker.stacks.most_seen()) for worker in culprits]
+    return found + [Evidence(source=f"rank {rank} stack", text=frame) for rank, frame in frames if frame]

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 STUCK_SHAPES = 3  # a loop that goes nowhere shows one to three stacks; a forward pass shows dozens
 MOVING_CEILING_S = 120.0
+FEWEST = 5  # samples before they say anything about where a thread mostly is
 LATEST = 10  # samples that say where a thread mostly is
 LOADER_FRAME = "torch/utils/data/"
 
@@ -54,7 +55,7 @@ class StackHistory:
     def mostly_in_loader(self) -> bool:
         """Tell whether most of the latest samples stand in a data loader."""
         seen = [LOADER_FRAME in shape for _, shape in self._recent()]
-        return sum(seen) > len(seen) / 2
+        return len(seen) >= FEWEST and sum(seen) > len(seen) / 2
 
     def _recent(self) -> list[tuple[int, str]]:
         return list(self._shapes)[-LATEST:]
