@@ -94,6 +94,7 @@ def main() -> None:
                 print(f"held out after step {step} loss {held_out:.6f}", flush=True)
 
     journal.close()
+    dist.barrier()  # nobody leaves with operations under way: Gloo can deadlock (pytorch#56297)
     dist.destroy_process_group()
 
 

@@ -81,6 +81,7 @@ def main() -> None:
             save(args.checkpoint_dir, step + 1, model, optimizer)
 
     journal.close()
+    dist.barrier()  # nobody leaves with operations under way: Gloo can deadlock (pytorch#56297)
     dist.destroy_process_group()
 
 

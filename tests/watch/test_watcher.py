@@ -214,4 +214,21 @@ def test_an_exit_in_order_is_told_and_judged(job: SimulatedJob) -> None:
     assert job.watcher.settled()
 
 
+def test_who_stays_behind_when_all_others_left_is_named(job: SimulatedJob) -> None:
+    job.iterate(10)
+    for ring in job.rings[:3]:
+        ring.set(state=layout.STATE_EXITED, exited_ns=job.now)
+    raised = findings(job.wait(40.0, [(3, lambda tick: "/x/torch/distributed/c10d.py:1:destroy")]))
+    assert [(one.phrase, one.subject.rank, one.severity.value) for one in raised] == [
+        ("hang-at-exit", 3, "warning")
+    ]
+
+
+def test_a_long_last_checkpoint_is_no_hang_at_exit(job: SimulatedJob) -> None:
+    job.iterate(10)
+    for ring in job.rings[:3]:
+        ring.set(state=layout.STATE_EXITED, exited_ns=job.now)
+    assert not findings(job.wait(60.0, [(3, lambda tick: f"/x/torch/serialization.py:{tick}:_save")]))
+
+
 MS = 1_000_000

@@ -66,7 +66,7 @@ def elsewhere(stall: Stall) -> Finding | None:
         victims=[victim for victim in stall.victims if victim != worker.id],
         confidence=0.85,
         since=stamp(stall.now - stall.waited),
-        evidence=_waits(stall.verdict) + _evidence(worker),
+        evidence=_waits(stall.verdict) + state_evidence(worker),
         advice=["advice-same-path"],
         terms=HANGS,
     )
@@ -105,7 +105,7 @@ def named(stall: Stall) -> Finding:
         confidence=0.95 if stuck else 0.6,
         severity=Severity.CRITICAL if stuck else Severity.WARNING,
         since=stamp(stall.now - stall.waited),
-        evidence=[item for worker in culprits[:8] for item in _evidence(worker)] + _waits(stall.verdict),
+        evidence=[item for worker in culprits[:8] for item in state_evidence(worker)] + _waits(stall.verdict),
         advice=advice,
         terms=HANGS,
     )
@@ -134,7 +134,8 @@ def _details(stall: Stall) -> Details:
     }
 
 
-def _evidence(worker: Worker) -> list[Evidence]:
+def state_evidence(worker: Worker) -> list[Evidence]:
+    """Say where a worker stands: its last operation, its heartbeat, its process, its stack."""
     source = f"rank {worker.id.rank}"
     last = (worker.seen_ns - last_activity_ns(worker)) / 1e9
     found = [
@@ -180,7 +181,7 @@ def unnamed(stall: Stall) -> Finding:
         confidence=0.6,
         since=stamp(stall.now - stall.waited),
         evidence=_waits(stall.verdict)
-        + [item for worker in stall.workers[:8] for item in _evidence(worker)[:1]],
+        + [item for worker in stall.workers[:8] for item in state_evidence(worker)[:1]],
         advice=["advice-fix-program" if kind is HangKind.DEADLOCK else "advice-probe-links"],
         missing=["missing-transport"],
         terms=HANGS,

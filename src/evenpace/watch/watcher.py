@@ -23,6 +23,7 @@ from evenpace.watch.exits import ExitWatch
 from evenpace.watch.groups import GroupBook
 from evenpace.watch.hang import HangWatch
 from evenpace.watch.joining import IterationJoiner, WorkerIteration, lanes
+from evenpace.watch.leaving import judge_leaving
 from evenpace.watch.measuring import Measured, measure
 from evenpace.watch.mismatch import judge_mismatch
 from evenpace.watch.slow import SlowSaying, SlowWatch
@@ -223,7 +224,9 @@ class Watcher:
         if now - self._hang_looked < HANG_EVERY_S or self.exits.failing or self.findings.is_open("hang"):
             return []
         self._hang_looked = now
-        finding = self.hang.look(self._in_order(), now_ns, now) if self._expected() else None
+        workers = self._in_order()
+        finding = self.hang.look(workers, now_ns, now) if self._expected() else None
+        finding = finding or judge_leaving(workers, self.exits.told, now)
         return [self.findings.say("hang", finding, now)] if finding else []
 
     def _blind(self, now: float) -> list[Event]:
