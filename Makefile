@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs reference bench-faults bench-overhead bench-zero-touch clean
+.PHONY: help demo test lint docs reference bench-faults bench-overhead bench-recovery bench-zero-touch clean
 
 help:
 	@echo "make demo              set up, train a small GPT on four emulated nodes, disturb it, show the report"
@@ -19,6 +19,7 @@ help:
 	@echo "make reference         write docs/reference/ anew from the code"
 	@echo "make bench-faults      every fault at many seeds: verdicts, times, false alarms"
 	@echo "make bench-overhead    iteration time with and without evenpace, in interleaved pairs"
+	@echo "make bench-recovery    how soon training goes on after a crash or a hang, and what is repeated"
 	@echo "make bench-zero-touch  iteration times against the timers of unchanged scripts in four layouts"
 	@echo "make clean             remove .venv and everything that was built"
 
@@ -45,6 +46,9 @@ bench-faults: $(VENV)/ready
 
 bench-overhead: $(VENV)/ready
 	$(BIN)/python benchmarks/overhead.py --write
+
+bench-recovery: $(VENV)/ready
+	$(BIN)/python benchmarks/recovery.py --write
 
 bench-zero-touch: $(VENV)/ready
 	$(BIN)/python benchmarks/zero_touch.py --write
