@@ -43,10 +43,10 @@ HEAD = (
 )  # fmt: skip
 INTRODUCTION = (
     "The example script, unchanged, with a checkpoint every "
-    f"{training.CHECKPOINT_EVERY} steps; a random worker is hit at a random moment. Seconds from the fault. *Going "
-    "on*: the first iteration after the restart begins. *The script's start-up*: the same from the start of the job "
-    "to its first iteration, in the same run. *Steps repeated*: trained a second time, from the ids that the script "
-    "logs."
+    f"{training.CHECKPOINT_EVERY} steps; a random worker is hit at a random moment. Seconds from the fault. "
+    "*Going on*: the first iteration after the restart begins. *The script's start-up*: the same from the "
+    "start of the job to its first iteration, in the same run. *Steps repeated*: trained a second time, from "
+    "the ids that the script logs."
 )
 
 
