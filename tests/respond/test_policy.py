@@ -60,6 +60,19 @@ def test_an_exception_on_the_same_node_again_evicts(finding: Maker) -> None:
     assert verdict.nodes_out == ("node1",)
 
 
+@pytest.mark.parametrize("signal", sorted(policy.OWN_SIGNALS))
+def test_a_signal_of_the_programs_own_evicts_at_the_second_time(finding: Maker, signal: str) -> None:
+    killed = replace(finding(), details={"signal": signal})
+    assert decide(killed, HERE, BASE).phrase == "decision-first-time"
+    again = replace(BASE, failures=(Failure("worker-killed", ("node1",), HERE),))
+    assert decide(killed, HERE, again).nodes_out == ("node1",)
+
+
+@pytest.mark.parametrize(("fault", "signal"), [("worker-killed", "SIGKILL"), ("node-lost", "SIGSEGV")])
+def test_what_comes_from_outside_evicts_at_once(finding: Maker, fault: str, signal: str) -> None:
+    assert decide(replace(finding(fault), details={"signal": signal}), HERE, BASE).nodes_out == ("node1",)
+
+
 def test_the_same_software_fault_at_the_same_step_gives_up(finding: Maker) -> None:
     earlier = Failure("user-code-exception", (), Position(0, 27))
     situation = replace(BASE, failures=(earlier,))

@@ -82,6 +82,7 @@ def test_a_second_watcher_says_nothing_twice(writer: EventWriter, tmp_path: Path
     recorder = Recorder(writer)
     for event in (started(0), joined, iteration(4), raised(3, finding())):
         recorder.load(event)
+    recorder.watched_anew()
     for event in (
         joined,
         iteration(4),
@@ -103,6 +104,7 @@ def test_a_watcher_of_a_ring_that_has_wrapped_goes_on_with_the_count(
     recorder = Recorder(writer)
     for event in (started(0), iteration(800), iteration(801)):
         recorder.load(event)
+    recorder.watched_anew()
     early, late = finding(node="node0"), finding(node="node1")
     for event in (iteration(0, 800), raised(0, early, at=0), iteration(1, 801), iteration(2, 802)):
         recorder.write_watched(event)
@@ -136,3 +138,21 @@ def test_a_listener_that_fails_is_dropped(writer: EventWriter, tmp_path: Path) -
     recorder.write(iteration(0))
     assert [type(event).__name__ for event in heard] == ["WatchDegraded", "IncarnationStarted", "Iteration"]
     assert "a defect" in str(written(writer, tmp_path)[1])
+
+
+def test_a_watcher_that_begins_anew_says_nothing_twice(
+    writer: EventWriter, tmp_path: Path, finding: Maker
+) -> None:
+    recorder = Recorder(writer)
+    recorder.write(started(0))
+    for _ in range(2):
+        recorder.watched_anew()
+        for event in (iteration(0), iteration(1), raised(0, finding())):
+            recorder.write_watched(event)
+    assert written(writer, tmp_path) == [
+        started(0),
+        iteration(0),
+        iteration(1),
+        raised(0, finding()),
+        raised(0, finding()),
+    ]

@@ -16,6 +16,7 @@ from evenpace.findings import Finding
 from evenpace.watch import events as ev
 
 Maker = Callable[..., Any]
+T = "2026-01-02T03:04:05.000Z"
 
 
 class Signals:
@@ -173,8 +174,45 @@ def test_a_watcher_that_fails_does_not_stop_the_job(supervised: Maker) -> None:
 
     run = supervised(["sh", "-c", "sleep 0.2; exit 4"], say)
     assert run.supervisor.run() == 4
-    (degraded,) = run.events(ev.WatchDegraded)
-    assert "a defect" in degraded.text
+    *anew, blind = run.events(ev.WatchDegraded)
+    assert ["begins anew" in event.text for event in anew] == [True] * 3
+    assert "watching stopped" in blind.text
+    assert all("a defect" in event.text for event in (*anew, blind))
+
+
+def test_a_fresh_watcher_goes_on_where_one_failed(supervised: Maker, finding: Maker) -> None:
+    """It hears of the agents that ended, and what it says again is not written twice."""
+    joined = ev.WorkerJoined(
+        time=T, incarnation=0, rank=0, local_rank=0, world_size=1, node="here", pid=9, tap="native"
+    )
+    failures = [RuntimeError("a defect")]
+
+    def say(watcher: Any) -> list[ev.Event]:
+        if not watcher.exits:
+            return [joined, *watcher.once(finding(node=None))]
+        if failures:
+            raise failures.pop()
+        return [joined, *watcher.once(finding(node=None))]
+
+    run = supervised(["sh", "-c", "sleep 0.3; exit 4"], say)
+    assert run.supervisor.run() == 4
+    assert len(run.events(ev.WorkerJoined)) >= 1
+    assert len(run.events(ev.WatchDegraded)) == 1
+    assert {event.id for event in run.events(ev.FindingRaised)} == {0}
+
+
+def test_a_search_for_checkpoints_that_fails_costs_no_restart(
+    supervised: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("evenpace.respond.supervisor.newest_valid", refuse)
+    run = supervised(["sh", "-c", "exit 5"], policy="restart", restarts=1, checkpoint_dir=str(tmp_path))
+    assert run.supervisor.run() == 75
+    (skipped,) = run.events(ev.CheckpointSkipped)
+    assert "PermissionError" in skipped.reason
+    assert len(run.events(ev.IncarnationStarted)) == 2
 
 
 def test_a_signal_is_passed_on_once_and_nothing_is_restarted(supervised: Maker, tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def _plain_words(event: ev.Event) -> str:
         case ev.WorkerJoined():
             words = f"rank {event.rank} {event.node} pid {event.pid} tap {event.tap} {event.note}"
         case ev.WorkerExited():
-            words = f"rank {event.rank} {event.node} {event.how} {event.exception}{event.signal}"
+            cause = event.exception or event.signal or (f"code {event.code}" if event.code else "")
+            words = f"rank {event.rank} {event.node} {event.how} {cause}"
         case ev.PeriodFound():
             words = f"rank {event.rank} operations {event.operations}"
         case ev.CheckpointSkipped():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evenpace.watch.watcher import Watching
 
 POLL = 0.2  # seconds
+FRESH = 3  # watchers that may follow one that failed, within an incarnation
 SETTLE = 10.0  # seconds for the watcher to explain a job that ended, or an agent that failed
 
 
@@ -31,14 +32,18 @@ class _Blind:
 
 
 class Incarnation:
-    """Follow agents and watcher. A watcher that fails ends the watching, never the training."""
+    """Follow agents and watcher. A watcher that fails is replaced, and never ends the training."""
 
-    def __init__(self, number: int, nodes: Collection[str], watcher: Watching, parts: Parts) -> None:
+    def __init__(
+        self, number: int, nodes: Collection[str], watch: Callable[[], Watching], parts: Parts
+    ) -> None:
         self.number = number
         self.codes: dict[str, int | None] = {}  # of ended agents, in order; None where it cannot be known
         self._nodes = frozenset(nodes)
-        self._watcher = watcher
+        self._watch = watch
         self._parts = parts
+        self._replaced = 0
+        self._watcher = self._fresh()
         self._failed_at: float | None = None
 
     @property
@@ -60,7 +65,7 @@ class Incarnation:
     def _logged_code(self) -> int:
         ledger = self._parts.recorder.ledger
         if ledger.ended is None:
-            return int(any(end.how != "clean" for end in ledger.exits))
+            return int(any(end.how != "clean" or end.code for end in ledger.exits))
         code = ledger.ended.exit_code
         return int(ledger.ended.outcome != "finished") if code is None else code
 
@@ -93,7 +98,19 @@ class Incarnation:
         try:
             act()
         except Exception as error:
-            self._watcher = _Blind()
-            text = say("degraded-watch-failed", self._parts.lang, error=f"{type(error).__name__}: {error}")
-            event = WatchDegraded(time=self._parts.clock.stamp(), incarnation=self.number, text=text)
-            self._parts.recorder.write(event)
+            self._replace(f"{type(error).__name__}: {error}")
+
+    def _replace(self, error: str) -> None:
+        """Go on with a fresh watcher, which reads the rings from their start; after too many, with none."""
+        self._replaced += 1
+        blind = self._replaced > FRESH
+        text = say("degraded-watch-failed" if blind else "degraded-watch-anew", self._parts.lang, error=error)
+        event = WatchDegraded(time=self._parts.clock.stamp(), incarnation=self.number, text=text)
+        self._parts.recorder.write(event)
+        self._watcher = _Blind() if blind else self._fresh()
+        for node, code in self.codes.items():
+            self._guard(partial(self._watcher.agent_exited, node, code))
+
+    def _fresh(self) -> Watching:
+        self._parts.recorder.watched_anew()
+        return self._watch()

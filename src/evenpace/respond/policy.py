@@ -33,6 +33,8 @@ NEVER_EVICTS = frozenset(
 )
 # Most likely the program, but a node that does it again is suspect.
 EVICTS_AT_SECOND = frozenset({"user-code-exception", "cuda-kernel-error"})
+# A worker ended by one of these did it to itself: an illegal access, a failed assertion, a library's abort.
+OWN_SIGNALS = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE"})
 SOFTWARE = frozenset(
     {
         "user-code-exception",
@@ -152,7 +154,7 @@ def _with_nodes(action: str, finding: Finding, situation: Situation) -> Verdict:
 
 def _keeps(finding: Finding, accused: tuple[str, ...], spares: int, situation: Situation) -> str:
     """Return the phrase that says why no node is taken out; empty where the accused go."""
-    first = finding.fault in EVICTS_AT_SECOND and not _accused_before(accused, situation)
+    first = _likely_program(finding) and not _accused_before(accused, situation)
     reasons = {
         "decision-software": finding.fault in NEVER_EVICTS,
         "decision-no-culprit": not accused,
@@ -162,6 +164,11 @@ def _keeps(finding: Finding, accused: tuple[str, ...], spares: int, situation: S
         "decision-too-few": len(situation.nodes) - len(accused) + spares < situation.limits.min_nodes,
     }
     return next((phrase for phrase, applies in reasons.items() if applies), "")
+
+
+def _likely_program(finding: Finding) -> bool:
+    own = finding.fault == "worker-killed" and finding.details.get("signal") in OWN_SIGNALS
+    return own or finding.fault in EVICTS_AT_SECOND
 
 
 def _accused_before(accused: tuple[str, ...], situation: Situation) -> bool:

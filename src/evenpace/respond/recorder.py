@@ -32,24 +32,35 @@ class Recorder:
         self._writer = writer
         self._listeners = list(listeners)
         self._ids: dict[int, int] = {}
-        self._seen: set[tuple[object, ...]] = set()
+        self._said: set[tuple[object, ...]] = set()  # of this incarnation, in the log
+        self._seen: set[tuple[object, ...]] = set()  # of it, what a watcher before this one said
+        self._last: Iteration | None = None
         self._continuity = Continuity()
 
     def load(self, event: Event) -> None:
-        """Take in an event of the log; what a later watcher says again is not written again."""
+        """Take in an event of the log; what a watcher says again after that is not written again."""
+        self._note(event)
+
+    def watched_anew(self) -> None:
+        """Expect a new watcher of the same incarnation, which begins at the start of its rings."""
+        self._ids, self._seen, self._continuity = {}, set(self._said), Continuity()
+        if self._last is not None:
+            self._continuity.remember(self._last)
+
+    def _note(self, event: Event) -> None:
+        """Keep what a later watcher of this incarnation would say again."""
         self.ledger.apply(event)
         if isinstance(event, IncarnationStarted):
-            self._seen, self._continuity = set(), Continuity()
+            self._said, self._last = set(), None
+            self.watched_anew()
         elif isinstance(event, Iteration):
-            self._continuity.remember(event)
+            self._last = event
         elif key := _identity(event):
-            self._seen.add(key)
+            self._said.add(key)
 
     def write(self, event: Event) -> None:
         """Record an event of our own."""
-        if isinstance(event, IncarnationStarted):
-            self._ids, self._seen, self._continuity = {}, set(), Continuity()
-        self.ledger.apply(event)
+        self._note(event)
         self._writer.write(event)
         for listener in list(self._listeners):
             self._tell(listener, event)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -151,7 +152,7 @@ class Supervisor:
         logs = self._parts.folder.logs(number, nodes)
         if self._parts.mirror:
             self._parts.mirror.follow(logs, names=bool(self._job.nodes), from_end=from_end)
-        return Incarnation(number, nodes, self._parts.watch(number, rings, logs), self._parts)
+        return Incarnation(number, nodes, partial(self._parts.watch, number, rings, logs), self._parts)
 
     # --- ending and starting again ---
 
@@ -176,10 +177,20 @@ class Supervisor:
         return self._start(incarnation.number + 1, checkpoint)
 
     def _checkpoint(self) -> Checkpoint | None:
-        """Return the newest valid checkpoint; move damaged newer ones out of the script's way."""
+        """Return the newest valid checkpoint; what goes wrong in looking costs the checkpoint, not the job."""
         if self._job.checkpoint_dir is None:
             return None
         folder = Path(self._job.checkpoint_dir)
+        try:
+            return self._search(folder)
+        except Exception as error:
+            reason = f"the search failed: {type(error).__name__}: {error}"
+            event = CheckpointSkipped(time=self._clock.stamp(), path=str(folder), reason=reason)
+            self._recorder.write(event)
+            return None
+
+    def _search(self, folder: Path) -> Checkpoint | None:
+        """Find the newest valid checkpoint; move damaged newer ones out of the script's way."""
         checkpoint, skipped = newest_valid(folder)
         for one in skipped:
             self._recorder.write(self._skipped(one, folder))

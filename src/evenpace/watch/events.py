@@ -115,6 +115,7 @@ class WorkerExited(Event, frozen=True, kw_only=True):
     how: str
     exception: str = ""
     signal: str = ""
+    code: int | None = None  # the exit code, where it is known
 
 
 class FindingRaised(Event, frozen=True, kw_only=True):
