@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenpace.collect.job.logs import LogLine
 from evenpace.terms import term
 from evenpace.watch.crash import WorkerEnd, is_consequence, judge_agent, judge_crash
 from evenpace.watch.worker import WorkerId
@@ -55,7 +56,58 @@ def test_the_same_error_on_all_ranks_blames_the_program() -> None:
     assert finding.phrase == "crash-software-wide"
 
 
-def test_two_nodes_with_the_same_error_are_enough_to_blame_the_program() -> None:
+def test_ranks_of_one_node_that_alone_fail_alike_name_the_node() -> None:
+    mine = [WorkerId(rank=r, local_rank=r % 2, node="node0", pid=r) for r in (0, 1)]
+    ends = [
+        WorkerEnd(one, "exception", 10.0, exception="RuntimeError: uncorrectable ECC error") for one in mine
+    ]
+    finding = judge_crash([*ends, *(victim(rank) for rank in range(2, 8))])
+    assert finding is not None
+    assert (finding.subject.kind, finding.subject.node, finding.subject.rank) == ("node", "node0", [0, 1])
+
+
+def test_the_same_error_on_a_few_ranks_of_several_nodes_names_nobody() -> None:
+    ends = [WorkerEnd(worker(r), "exception", 10.0, exception="ValueError: bad") for r in (0, 1)]
+    finding = judge_crash([*ends, *(victim(rank) for rank in range(2, 8))])
+    assert finding is not None
+    assert finding.phrase == "crash-several"
+    assert not finding.names_culprit
+
+
+def test_an_abort_among_lost_connections_is_a_victim_where_another_vanished() -> None:
+    gone = WorkerEnd(worker(3), "gone", 11.0)
+    aborted = WorkerEnd(worker(0), "killed", 11.4, code=-6, signal="SIGABRT")
+    finding = judge_crash([aborted, gone, victim(1, 11.5), victim(2, 11.5)])
+    assert finding is not None
+    assert finding.subject.rank == 3
+
+
+def test_an_abort_whose_log_tells_of_a_lost_peer_names_nobody() -> None:
+    said = LogLine("node0.log", 9, "terminate called: Connection closed by peer")
+    aborted = WorkerEnd(worker(0), "killed", 11.4, code=-6, signal="SIGABRT", lines=(said,))
+    finding = judge_crash([aborted, victim(1), victim(2)])
+    assert finding is not None
+    assert not finding.names_culprit
+
+
+def test_an_abort_of_its_own_is_named() -> None:
+    finding = judge_crash(
+        [WorkerEnd(worker(0), "killed", 10.0, code=-6, signal="SIGABRT"), victim(1), victim(2)]
+    )
+    assert finding is not None
+    assert (finding.subject.rank, finding.details["signal"]) == (0, "SIGABRT")
+
+
+@pytest.mark.parametrize("ranks", [(0,), (0, 1, 2, 3)])
+def test_an_interrupt_from_the_keyboard_is_no_finding(ranks: tuple[int, ...]) -> None:
+    ends = [
+        WorkerEnd(worker(r), "exception", 10.0, exception="KeyboardInterrupt: ") if r in ranks else victim(r)
+        for r in range(4)
+    ]
+    assert judge_crash(ends) is None
+
+
+def test_two_of_four_with_the_same_error_blame_the_program() -> None:
     ends = [WorkerEnd(worker(r), "exception", 10.0, exception="ValueError: bad") for r in (0, 1)]
     finding = judge_crash([*ends, victim(2), victim(3)])
     assert finding is not None

@@ -44,6 +44,13 @@ def test_a_completion_replaces_the_open_record() -> None:
     assert window.next_index == 5
 
 
+def test_a_completion_that_comes_very_late_does_not_replace_a_newer_operation() -> None:
+    window = OperationWindow()
+    window.store(operations(0, WINDOW + 10))
+    window.store(operations(3, 1, complete=99))
+    assert window.tail(WINDOW)["index"].tolist() == list(range(10, WINDOW + 10))
+
+
 def test_slices_outside_are_empty() -> None:
     window = OperationWindow()
     window.store(operations(0, 5))

@@ -40,6 +40,12 @@ def test_the_same_sample_counts_once() -> None:
         ("/site-packages/torch/_inductor/codecache.py:1:compile", "compilation"),
         ("/job/train.py:44:evaluate", "evaluation"),
         ("/job/train.py:44:train_step", None),
+        ("/site-packages/torch/utils/checkpoint.py:300:checkpoint", None),
+        ("/ckpt/checkpoint/model.py:3:forward", None),
+        ("/usr/lib/python3.11/subprocess.py:1900:_wait", "transfer"),
+        ("/site-packages/botocore/httpsession.py:400:send", "transfer"),
+        ("/site-packages/torch/distributed/distributed_c10d.py:1700:init_process_group", "start"),
+        ("/site-packages/torch/nn/parallel/distributed.py:900:_ddp_init_helper", "start"),
     ],
 )
 def test_normal_long_phases_are_known(stack: str, phase: str | None) -> None:

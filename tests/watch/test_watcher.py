@@ -22,6 +22,7 @@ from evenpace.watch.events import (
     WatchDegraded,
     WorkerJoined,
 )
+from evenpace.watch.watcher import Watcher
 
 
 def findings(events: list[Event]) -> list[Finding]:
@@ -171,6 +172,70 @@ def test_a_skipped_collective_is_named(job: SimulatedJob) -> None:
         job.enter(rank, job.now + MS, 1000)
     raised = findings(job.wait(12.0))
     assert [(one.fault, one.subject.rank) for one in raised] == [("collective-desync", 1)]
+
+
+def test_completions_that_nobody_can_know_are_no_stall(job: SimulatedJob) -> None:
+    job.iterate(30)
+    for rank, ring in enumerate(job.rings):
+        job.enter(rank, job.now, 1000)
+        ring.add_flag(ring._head - 1, layout.FLAG_COMPLETION_UNKNOWN)
+    assert not findings(job.wait(30.0))
+
+
+def test_a_hang_is_a_warning_first_where_the_process_is_not_stopped(job: SimulatedJob) -> None:
+    job.iterate(40)
+    job.absent = {3}
+    job.iterate(1)
+    raised = [
+        e for e in job.wait(15.0, [(3, lambda tick: "/job/train.py:1:wait")]) if isinstance(e, FindingRaised)
+    ]
+    assert [(e.id, e.finding.severity.value) for e in raised] == [(0, "warning"), (0, "critical")]
+
+
+def test_operations_that_were_lost_accuse_nobody(job: SimulatedJob) -> None:
+    job.iterate(40)
+    job.rings[1].set(lost=1)
+    for rank in range(4):
+        if rank != 1:
+            job.enter(rank, job.now, 8)
+        job.enter(rank, job.now + MS, 1000)
+    raised = findings(job.wait(12.0))
+    assert not any(one.fault == "collective-desync" for one in raised)
+    assert not any(one.names_culprit for one in raised)
+
+
+def test_a_watcher_that_comes_late_to_a_long_run_names_the_slow_one(tmp_path: Path) -> None:
+    job = SimulatedJob(tmp_path, buckets=8)
+    silent, job.watcher = job.watcher, Watcher(0, tmp_path / "elsewhere", {})
+    job.iterate(layout.CAPACITY // 8 + 50)
+    job.watcher = silent
+    job.iterate(60, noisy(8))
+    raised = findings(job.iterate(12, noisy(9, slow=2, factor=1.7)))
+    assert [(one.fault, one.subject.rank) for one in raised] == [("non-communication-slow", 2)]
+
+
+def test_of_two_rings_of_a_rank_the_newer_lives(job: SimulatedJob, tmp_path: Path) -> None:
+    job.iterate(5)
+    for rank in range(4):
+        old = tmp_path / f"node{rank}.zz{rank}.ring"
+        (tmp_path / f"node{rank}.{rank}.ring").rename(old)
+    again = SimulatedJob(tmp_path)
+    again.now = job.now
+    for ring in again.rings:
+        ring.set(started_ns=job.now + 5)
+    again.watcher.poll()
+    assert {worker.path.name for worker in again.watcher.workers.values()} == {
+        f"node{rank}.{rank}.ring" for rank in range(4)
+    }
+
+
+def test_a_tap_that_sees_nothing_says_so(job: SimulatedJob) -> None:
+    for ring in job.rings:
+        ring.set(optimizer_steps=12)
+    events = job.watcher.poll() + job.watcher.poll()
+    degraded = [event.text for event in events if isinstance(event, WatchDegraded)]
+    assert len(degraded) == 4
+    assert all("sees none of its operations" in text for text in degraded)
 
 
 def test_a_ring_cut_short_ends_the_sight_of_it_and_nothing_else(job: SimulatedJob, tmp_path: Path) -> None:

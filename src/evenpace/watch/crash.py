@@ -18,6 +18,8 @@ from evenpace.watch.worker import WorkerId
 POLL_SLACK_S = 0.5  # a death is seen this much after it happened
 EARLY_S = 1.0  # a first death this much before all others' is a first cause
 ENDED_BY_OTHERS = ("SIGTERM", "SIGINT", "SIGHUP")
+INTERRUPT = "KeyboardInterrupt"
+ABORT = "SIGABRT"  # what a watchdog or std::terminate ends a victim with, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,12 @@ def judge_crash(ends: Sequence[WorkerEnd]) -> Finding | None:
         return _without_cause(ended)
     if len(causes) == 1:
         return _one(causes[0], ends)
-    if shared := _same_error(causes):
-        return _software_wide(causes, shared)
+    if _same_error(causes):
+        nodes = {end.worker.node for end in causes}
+        if len(nodes) == 1 and any(end.worker.node not in nodes for end in ends):
+            return _one_node(causes, ends)
+        if 2 * len(causes) >= len(ends):
+            return _software_wide(causes)
     return _several(causes, ends)
 
 
@@ -60,7 +66,7 @@ def _is_cause(end: WorkerEnd) -> bool:
     if end.how == "clean":
         return bool(end.code) or end.owed_collective
     if end.how == "killed":
-        return end.signal not in ENDED_BY_OTHERS
+        return end.signal not in (*ENDED_BY_OTHERS, ABORT)
     if end.how == "exception":
         return not is_consequence(end.headline)
     return False  # gone without a word: only its time can tell, see _without_cause
@@ -80,10 +86,12 @@ def _consequences() -> tuple[str, ...]:
 
 def _without_cause(ended: list[WorkerEnd]) -> Finding | None:
     failed = [end for end in ended if end.how != "clean"]
-    if not failed or all(end.signal in ENDED_BY_OTHERS for end in failed):
+    if not failed or all(end.signal in ENDED_BY_OTHERS for end in failed) or _interrupted(failed):
         return None
     if vanished := _vanished_first(failed):
         return _one(vanished, ended)
+    if aborted := _aborted_first(failed):
+        return _one(aborted, ended, confidence=0.8)
     return make(
         "unexplained-failure",
         "crash-unexplained",
@@ -104,6 +112,18 @@ def _vanished_first(failed: list[WorkerEnd]) -> WorkerEnd | None:
         return None
     others = min(end.at for end in failed if end is not gone[0])
     return gone[0] if gone[0].at <= others + POLL_SLACK_S else None
+
+
+def _interrupted(failed: list[WorkerEnd]) -> bool:
+    """Tell whether somebody ended the job from the keyboard."""
+    return any(end.headline.startswith(INTERRUPT) or end.signal == "SIGINT" for end in failed)
+
+
+def _aborted_first(failed: list[WorkerEnd]) -> WorkerEnd | None:
+    """Return the one worker that aborted, if its log does not say that it had lost another."""
+    aborted = [end for end in failed if end.signal == ABORT]
+    own = [end for end in aborted if not any(is_consequence(line.text) for line in end.lines)]
+    return own[0] if len(own) == 1 and len(aborted) == 1 else None
 
 
 def _one(end: WorkerEnd, ends: Sequence[WorkerEnd], confidence: float | None = None) -> Finding:
@@ -154,20 +174,18 @@ def _evidence(end: WorkerEnd) -> list[Evidence]:
     return found
 
 
-def _same_error(causes: Sequence[WorkerEnd]) -> str:
-    """Return the error's headline where several nodes' ranks failed alike, else an empty string."""
-    shapes = {_shape(end.headline or end.signal) for end in causes}
-    nodes = {end.worker.node for end in causes}
-    ranks_alike = len(shapes) == 1 and (len(nodes) > 1 or len(causes) > 1)
-    return (causes[0].headline or causes[0].signal) if ranks_alike else ""
+def _same_error(causes: Sequence[WorkerEnd]) -> bool:
+    """Tell whether all of them failed alike, numbers aside."""
+    return len({_shape(end.headline or end.signal) for end in causes}) == 1
 
 
 def _shape(text: str) -> str:
     return re.sub(r"0x[0-9a-f]{1,16}|\d{1,20}", "#", text.lower())
 
 
-def _software_wide(causes: Sequence[WorkerEnd], error: str) -> Finding:
+def _software_wide(causes: Sequence[WorkerEnd]) -> Finding:
     nodes = {end.worker.node for end in causes}
+    error = causes[0].headline or causes[0].signal
     return make(
         "user-code-exception",
         "crash-software-wide",
@@ -176,6 +194,27 @@ def _software_wide(causes: Sequence[WorkerEnd], error: str) -> Finding:
         since=stamp(min(end.at for end in causes)),
         evidence=_evidence(causes[0]),
         advice=["advice-fix-program"],
+        terms=CRASHED,
+    )
+
+
+def _one_node(causes: Sequence[WorkerEnd], ends: Sequence[WorkerEnd]) -> Finding:
+    """Name the node whose workers all failed alike while those of the others did not."""
+    fault = _classify(causes[0])[0]
+    return make(
+        fault,
+        "crash-one-node",
+        {
+            "count": len(causes),
+            "node": causes[0].worker.node,
+            "exception": causes[0].headline or causes[0].signal,
+        },
+        culprits=[end.worker for end in causes],
+        victims=[end.worker for end in ends if end not in causes],
+        confidence=0.9,
+        since=stamp(min(end.at for end in causes)),
+        evidence=[item for end in causes[:8] for item in _evidence(end)],
+        advice=["advice-exclude-node"],
         terms=CRASHED,
     )
 

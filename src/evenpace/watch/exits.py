@@ -87,7 +87,7 @@ class ExitWatch:
         if header.state == layout.STATE_EXCEPTION:
             return WorkerEnd(worker.id, "exception", at, exception=header.exception)
         if header.state == layout.STATE_EXITED:
-            return WorkerEnd(worker.id, "clean", at, code=header.exit_code)
+            return WorkerEnd(worker.id, "clean", at, code=_exit_code(worker, tails))
         if worker.alive:
             return WorkerEnd(worker.id, "alive", now)
         return _death(worker, tails, at, now)
@@ -126,7 +126,10 @@ class ExitWatch:
         ]
 
     def _failed_agent(self, tails: _Tails) -> Finding | None:
-        failed = [(at, node, code) for node, (code, at) in self.agents.items() if code]
+        watched = {end.worker.node for end in self.told.values()}
+        failed = [
+            (at, node, code) for node, (code, at) in self.agents.items() if code and node not in watched
+        ]
         if not failed:
             return None
         at, node, code = min(failed)
@@ -141,20 +144,29 @@ def _death(worker: Worker, tails: _Tails, at: float, now: float) -> WorkerEnd:
     if pid in closed:
         return WorkerEnd(worker.id, "killed", at, signal=closed[pid])
     if pid in exits:
-        return _logged_death(worker, exits[pid], at)
+        return _logged_death(worker, exits[pid], at, lines)
     if now - at < WORD_S:
         return WorkerEnd(worker.id, "alive", now)
     return WorkerEnd(worker.id, "gone", at)
 
 
-def _logged_death(worker: Worker, logged: LoggedExit, at: float) -> WorkerEnd:
+def _exit_code(worker: Worker, tails: _Tails) -> int | None:
+    """Return the code of a worker that ended in order: its own word, else its log's, else None."""
+    if worker.header.exit_code >= 0:
+        return worker.header.exit_code
+    logged = logged_exits(tails[worker.id.node]).get(worker.id.pid)
+    return logged.code if logged else None
+
+
+def _logged_death(worker: Worker, logged: LoggedExit, at: float, lines: list[LogLine]) -> WorkerEnd:
     how = "killed" if logged.code < 0 else "clean"
-    return WorkerEnd(worker.id, how, at, code=logged.code, signal=logged.signal_name, lines=(logged.line,))
+    said = (logged.line, *(line for line in last_error_lines(lines) if line != logged.line))
+    return WorkerEnd(worker.id, how, at, code=logged.code, signal=logged.signal_name, lines=said)
 
 
 def _owes(worker: Worker, workers: list[Worker]) -> bool:
     """Tell whether another worker entered a collective that this one, a member of the group, never did."""
-    for other in workers:
+    for other in workers if worker.whole else ():
         for (group, channel), standing in other.standings.items():
             if channel == COLLECTIVES and worker.header.rank in worker.book.groups[group].ranks:
                 mine = worker.standings.get((group, channel))

@@ -37,7 +37,7 @@ class HangWatch:
         self._suspects = verdict.culprits
         if verdict.kind is HangKind.NONE or not steady:
             return None
-        return self._decide(Stall(verdict, workers, now_ns / 1e9 - since, now), limit)
+        return self._decide(Stall(verdict, workers, now_ns / 1e9 - since, limit, now), limit)
 
     def _decide(self, stall: Stall, limit: float) -> Finding | None:
         if not stall.culprits:

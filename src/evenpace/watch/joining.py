@@ -14,6 +14,7 @@ from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.watch.operations import Operations
 
 RECEIVES = (layout.KINDS.index("recv"), layout.KINDS.index("recv_any_source"))
+KEPT = 512  # iterations of a worker that wait for the others
 ENOUGH = 0.5  # of a span's operations shared with the iteration: it is this one
 
 
@@ -49,7 +50,7 @@ class IterationJoiner:
 
     def add(self, rank: int, part: WorkerIteration) -> None:
         """Take a worker's next iteration."""
-        self._queues.setdefault(rank, deque(maxlen=4096)).append(part)
+        self._queues.setdefault(rank, deque(maxlen=KEPT)).append(part)
 
     def ready(self, ranks: list[int]) -> list[dict[int, WorkerIteration]]:
         """Return the iterations of which every one of `ranks` has its part, in order."""

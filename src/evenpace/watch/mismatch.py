@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from evenpace.detect.desync import Disagreement, Signature, judge
 from evenpace.findings import Evidence, Finding, Terms
 from evenpace.tap.inject.evenpace_tap import layout
@@ -19,7 +21,8 @@ def judge_mismatch(workers: list[Worker], now: float) -> Finding | None:
     """Return a finding where the members of a group issued different operations; None where all agree."""
     by_rank = {worker.id.rank: worker for worker in workers}
     for group, members in _groups(workers).items():
-        first, history = _history(group, [by_rank[rank] for rank in members if rank in by_rank])
+        # What was not recorded, or not read, would shift a rank against the others.
+        first, history = _history(group, [by_rank[r] for r in members if r in by_rank and by_rank[r].whole])
         disagreement = judge(group, first, history) if len(history) > 1 else None
         if disagreement:
             return _finding(disagreement, by_rank, now)
@@ -46,6 +49,7 @@ def _history(group: int, members: list[Worker]) -> tuple[int, dict[int, list[Sig
             for one in stream[stream["sequence"] >= first]
         ]
         for rank, stream in streams.items()
+        if (np.diff(stream["sequence"]) == 1).all()
     }
 
 

@@ -25,6 +25,7 @@ OPERATION = np.dtype(
         ("kind", "<i8"),
         ("point_to_point", "?"),
         ("waiting", "?"),
+        ("untold", "?"),  # its completion will never be known
     ]
 )
 
@@ -60,9 +61,9 @@ class OperationWindow:
 
     def store(self, operations: Operations) -> None:
         """Take new and changed operations, in order of index."""
-        if not len(operations):
+        recent = operations[operations["index"] >= self.next_index - WINDOW][-WINDOW:]
+        if not len(recent):
             return
-        recent = operations[-WINDOW:]
         self._slots[recent["index"] % WINDOW] = recent
         self.next_index = max(self.next_index, int(recent["index"].max()) + 1)
 

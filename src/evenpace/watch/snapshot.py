@@ -45,7 +45,7 @@ def _state(worker: Worker, now_ns: int, silence_s: float) -> RankState:
 def unfinished(worker: Worker) -> Operations:
     """Return the operations that a worker entered and that have not completed."""
     recent = worker.window.tail(RECENT)
-    open_ones = recent[recent["complete"] == 0]
+    open_ones = recent[(recent["complete"] == 0) & ~recent["untold"]]
     lanes = zip(open_ones["group"].tolist(), channels(open_ones).tolist(), strict=True)
     done = np.array([worker.completed(group, channel) for group, channel in lanes], np.int64)
     still_open: Operations = open_ones[open_ones["sequence"] > done]

@@ -44,7 +44,7 @@ class StackHistory:
     @property
     def phase(self) -> Phase | None:
         """Return the normal long phase in which the thread stands, if it does."""
-        lines = self.latest.lower()
+        lines = _shape(self.latest).lower()
         return next((phase for phase in phases() if any(frame in lines for frame in phase.frames)), None)
 
     def most_seen(self) -> str:

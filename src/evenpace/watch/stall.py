@@ -15,6 +15,9 @@ from evenpace.watch.snapshot import heartbeat_age, is_stopped, last_activity_ns,
 from evenpace.watch.worker import Worker, WorkerId
 
 SHORTEST_S = 5.0  # no stall is called a hang before
+SURE_FACTOR = (
+    2.0  # a process that is not stopped may be in a long call: beyond doubt only after this much longer
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +27,20 @@ class Stall:
     verdict: HangVerdict
     workers: list[Worker]
     waited: float
+    limit: float  # how long a stall may last (seconds)
     now: float
 
     @property
     def culprits(self) -> list[Worker]:
         """Return the workers that the others wait for."""
         return [worker for worker in self.workers if worker.id.rank in self.verdict.culprits]
+
+    @property
+    def certain(self) -> bool:
+        """Tell whether the culprits hang beyond doubt, so that something may be done about it."""
+        if all(is_stopped(worker) for worker in self.culprits):
+            return True
+        return self.stuck and self.waited >= SURE_FACTOR * self.limit
 
     @property
     def victims(self) -> list[WorkerId]:
@@ -94,7 +105,7 @@ def absentee(verdict: HangVerdict, book: GroupBook) -> int | None:
 
 def named(stall: Stall) -> Finding:
     """Name the workers that the others wait for."""
-    culprits, stuck = stall.culprits, stall.stuck
+    culprits, stuck, sure = stall.culprits, stall.stuck, stall.certain
     fault, phrase, advice = _classify(culprits[0], stuck)
     return make(
         fault,
@@ -102,8 +113,8 @@ def named(stall: Stall) -> Finding:
         _details(stall),
         culprits=[worker.id for worker in culprits],
         victims=stall.victims,
-        confidence=0.95 if stuck else 0.6,
-        severity=Severity.CRITICAL if stuck else Severity.WARNING,
+        confidence=0.95 if sure else 0.75 if stuck else 0.6,
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
         since=stamp(stall.now - stall.waited),
         evidence=[item for worker in culprits[:8] for item in state_evidence(worker)] + _waits(stall.verdict),
         advice=advice,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from evenpace.collect.job.rings import RingError
+from evenpace.findings import Severity
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.watch.book import FindingBook
 from evenpace.watch.events import (
@@ -30,6 +31,7 @@ from evenpace.watch.slow import SlowSaying, SlowWatch
 from evenpace.watch.worker import Worker
 
 HANG_EVERY_S = 0.5
+STEPS_UNSEEN = 10  # optimizer steps without an operation: the tap is blind
 BLIND_AFTER_S = 90.0  # from the start of an incarnation until the lack of any tap is said
 
 
@@ -68,11 +70,12 @@ class Watcher:
     findings: FindingBook = field(init=False)
     _iteration: int = 0
     _known: set[Path] = field(default_factory=set)
-    _damaged: set[Path] = field(default_factory=set)
+    _said: set[str] = field(default_factory=set)
     _periods: dict[int, int] = field(default_factory=dict)
     _started: float = 0.0
     _blind_told: bool = False
     _hang_looked: float = 0.0
+    _hang: Severity | None = None  # of the hang that was told last and is not over
 
     def __post_init__(self) -> None:
         self._started = self.clock()
@@ -102,8 +105,9 @@ class Watcher:
         return [self.workers[rank] for rank in sorted(self.workers)]
 
     def _discover(self, now: float) -> list[Event]:
-        events: list[Event] = []
-        for path in sorted(self.rings.glob(f"*{layout.RING_SUFFIX}")):
+        """Take in new rings, oldest first: a rank's newest is the one that lives."""
+        found = []
+        for path in self.rings.glob(f"*{layout.RING_SUFFIX}"):
             if path in self._known:
                 continue
             try:
@@ -112,13 +116,15 @@ class Watcher:
                 continue  # not written yet; the next look finds it
             if worker.header.rank >= 0:
                 self._known.add(path)
-                events.append(self._welcome(worker, now))
-        return events
+                found.append(worker)
+        found.sort(key=lambda worker: (worker.header.started_ns, worker.header.rank))
+        return [self._welcome(worker, now) for worker in found]
 
     def _welcome(self, worker: Worker, now: float) -> WorkerJoined:
         if worker.id.rank in self.workers:
             self._start_over()
         self.workers[worker.id.rank] = worker
+        worker.welcomed = worker.header.message
         native = worker.header.tap_kind == layout.TAP_NATIVE
         return WorkerJoined(
             time=stamp(now),
@@ -145,33 +151,40 @@ class Watcher:
             self.joiner.add(
                 worker.id.rank, WorkerIteration(span, operations, lanes(operations, worker.id.rank))
             )
-        return self._damage(worker, now) + self._period(worker, now)
+        return self._complaints(worker, now) + self._period(worker, now)
 
-    def _damage(self, worker: Worker, now: float) -> list[Event]:
-        if not worker.damage or worker.path in self._damaged:
-            return []
-        self._damaged.add(worker.path)
-        text = (
-            f"the ring of rank {worker.id.rank} on {worker.id.node} cannot be read any more: {worker.damage}"
-        )
-        return [WatchDegraded(time=stamp(now), incarnation=self.incarnation, text=text)]
+    def _complaints(self, worker: Worker, now: float) -> list[Event]:
+        """Say once each what keeps a worker from being seen."""
+        where, said = f"rank {worker.id.rank} on {worker.id.node}", []
+        if worker.damage:
+            said.append(f"the ring of {where} cannot be read: {worker.damage}")
+        if worker.header.head == 0 and worker.header.optimizer_steps >= STEPS_UNSEEN:
+            said.append(f"{where} trains, but the tap sees none of its operations")
+        if worker.header.message and worker.header.message != worker.welcomed:
+            said.append(f"the tap of {where}: {worker.header.message}")
+        fresh = [text for text in said if text not in self._said]
+        self._said.update(fresh)
+        return [WatchDegraded(time=stamp(now), incarnation=self.incarnation, text=text) for text in fresh]
 
     def _period(self, worker: Worker, now: float) -> list[Event]:
         period, rank = worker.tracker.period, worker.id.rank
         if period is None or self._periods.get(rank) == worker.tracker.period_changes:
             return []
+        closed: list[Event] = []
         if rank in self._periods:
             self.slow.work_changed()
+            closed = self.findings.close("slow", now, now, "ended")
         self._periods[rank] = worker.tracker.period_changes
         kinds = Counter(layout.KINDS[int(kind)] for kind in worker.window.tail(period.length)["kind"])
         return [
+            *closed,
             PeriodFound(
                 time=stamp(now),
                 incarnation=self.incarnation,
                 rank=rank,
                 operations=period.length,
                 kinds=dict(kinds),
-            )
+            ),
         ]
 
     def _join(self, now_ns: int, now: float) -> list[Event]:
@@ -207,6 +220,7 @@ class Watcher:
         duration = measured.sample.duration
         self.hang.intervals.append(duration)
         events: list[Event] = self.findings.close("hang", now, now, "relief")
+        self._hang = None
         for saying in self.slow.feed(measured.sample, measured.start_ns, start, parts, self._in_order()):
             events += self._told(saying, now)
         return events
@@ -221,13 +235,16 @@ class Watcher:
         return [*events, self.findings.say("crash", finding, now)] if finding else events
 
     def _hangs(self, now_ns: int, now: float) -> list[Event]:
-        if now - self._hang_looked < HANG_EVERY_S or self.exits.failing or self.findings.is_open("hang"):
+        if now - self._hang_looked < HANG_EVERY_S or self.exits.failing or self._hang is Severity.CRITICAL:
             return []
         self._hang_looked = now
         workers = self._in_order()
         finding = self.hang.look(workers, now_ns, now) if self._expected() else None
         finding = finding or judge_leaving(workers, self.exits.told, now)
-        return [self.findings.say("hang", finding, now)] if finding else []
+        if finding is None or finding.severity is self._hang:
+            return []
+        self._hang = finding.severity
+        return [self.findings.say("hang", finding, now)]
 
     def _blind(self, now: float) -> list[Event]:
         if self._blind_told or self.workers or now - self._started < BLIND_AFTER_S:

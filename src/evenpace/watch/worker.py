@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -55,9 +55,12 @@ class Worker:
     process: ProcessFacts | None = None
     seen_ns: int = 0
     died_ns: int = 0
+    welcomed: str = ""  # the tap's message when the worker joined
     damage: str = ""  # why the ring can no longer be read
     standings: dict[tuple[int, int], Standing] = field(default_factory=dict)
     samples: deque[tuple[int, ProcessFacts]] = field(default_factory=lambda: deque(maxlen=600))
+    _tracked: int = 0  # index of the operation that the tracker expects next
+    _offset: int = 0  # index of the tracker's first operation
     _numbers: dict[int, int] = field(default_factory=dict)
     _groups_size: int = -1
 
@@ -97,7 +100,27 @@ class Worker:
         new = operations[operations["index"] >= self.window.next_index]
         self.window.store(operations)
         self._take_standing(operations)
-        return self.tracker.feed(_symbols(new), new["enter"], self.header.optimizer_steps)
+        return self._track(new)
+
+    def _track(self, new: Operations) -> list[IterationSpan]:
+        """Feed the tracker, which counts from 0; begin with a new one where operations are missing."""
+        if not len(new):
+            return []
+        gaps = np.flatnonzero(np.diff(new["index"]) != 1)
+        new = new[gaps[-1] + 1 :] if len(gaps) else new
+        first = int(new["index"][0])
+        if first != self._tracked:
+            self.tracker, self._offset = IterationTracker(), first
+        self._tracked = int(new["index"][-1]) + 1
+        spans = self.tracker.feed(_symbols(new), new["enter"], self.header.optimizer_steps)
+        return [
+            replace(span, first=span.first + self._offset, last=span.last + self._offset) for span in spans
+        ]
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether every operation of the worker was recorded and read."""
+        return not self.header.lost and not self.reader.missed
 
     def completed(self, group: int, channel: int) -> int:
         """Return the last sequence that completed in a channel of a group, -1 where there is none."""
@@ -131,6 +154,7 @@ class Worker:
         ):
             operations[ours] = records[theirs]
         operations["waiting"] = records["waiting"] != 0
+        operations["untold"] = (records["flags"] & layout.FLAG_COMPLETION_UNKNOWN) != 0
         operations["point_to_point"] = (records["flags"] & layout.FLAG_POINT_TO_POINT) != 0
         for pointer in np.unique(records["group"]):
             mine = records["group"] == pointer

@@ -65,6 +65,7 @@ RECORD_FIELDS: tuple[tuple[str, str], ...] = (
 )
 FLAG_POINT_TO_POINT = 1
 FLAG_FAILED = 2  # completed with an error
+FLAG_COMPLETION_UNKNOWN = 4  # whether it has completed will never be known: no evidence of a stall
 
 KINDS = (
     "unknown",
