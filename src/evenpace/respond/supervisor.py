@@ -177,7 +177,7 @@ class Supervisor:
         return self._start(incarnation.number + 1, checkpoint)
 
     def _checkpoint(self) -> Checkpoint | None:
-        """Return the newest valid checkpoint; what goes wrong in looking costs the checkpoint, not the job."""
+        """Return the newest valid checkpoint; what goes wrong in looking costs that, and not the job."""
         if self._job.checkpoint_dir is None:
             return None
         folder = Path(self._job.checkpoint_dir)

@@ -27,17 +27,17 @@ _ERRORS = (
 def prove(window: Window) -> None:
     """Read every member and compare its CRC; raises Damaged at the first fault."""
     try:
-        _check_end(window)
+        count = _check_end(window)
         with zipfile.ZipFile(cast(IO[bytes], window)) as archive:
-            _check_members(archive, window.seek(0, 2))
+            _check_members(archive, count, window.seek(0, 2))
             for member in archive.infolist():
                 _read(archive, member)
     except _ERRORS as error:
         raise Damaged(f"damaged archive: {str(error) or type(error).__name__}"[:300]) from error
 
 
-def _check_end(window: Window) -> None:
-    """Check that the directory's place, size and count fit the archive exactly, before it is read."""
+def _check_end(window: Window) -> int:
+    """Check that the directory's place and size fit the archive, before it is read; return its count."""
     size = window.seek(0, 2)
     if size < END.size:
         raise Damaged("too short for an archive")
@@ -50,6 +50,7 @@ def _check_end(window: Window) -> None:
         end, count, length, offset = found
     if offset + length != end or length > MAX_DIRECTORY or count * 46 > length:
         raise Damaged("the archive's directory does not fit")
+    return count
 
 
 def _end64(window: Window, end: int) -> tuple[int, int, int, int] | None:
@@ -67,8 +68,10 @@ def _end64(window: Window, end: int) -> tuple[int, int, int, int] | None:
     return place, fields[7], fields[8], fields[9]
 
 
-def _check_members(archive: zipfile.ZipFile, size: int) -> None:
+def _check_members(archive: zipfile.ZipFile, count: int, size: int) -> None:
     members = archive.infolist()
+    if len(members) != count:  # a damaged length of one entry can swallow those after it
+        raise Damaged("the archive's directory does not list all members")
     if not members:
         raise Damaged("the archive is empty")
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
