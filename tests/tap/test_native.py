@@ -37,10 +37,10 @@ def compiled(folder: Path, *flags: str) -> Path:
     return library
 
 
-def drive(mock: Path, ring: Path) -> str:
+def drive(mock: Path, ring: Path, *arguments: str, script: str = "drive_mock.py") -> str:
     library = build.native()
     assert library.path is not None, library.why_not
-    command = [sys.executable, str(HERE / "scripts" / "drive_mock.py"), str(mock), str(ring)]
+    command = [sys.executable, str(HERE / "scripts" / script), str(mock), str(ring), *arguments]
     env = os.environ | {"LD_PRELOAD": str(library.path), "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -79,6 +79,7 @@ def test_sequences_count_each_stream_and_restart_with_the_group(records: NDArray
 
 def test_completion_is_what_the_watchdog_saw(records: NDArray[np.void]) -> None:
     assert np.flatnonzero(records["complete_ns"] == 0).tolist() == [14]
+    assert not (records["flags"] & layout.FLAG_COMPLETION_UNKNOWN).any()
     whole = records[records["complete_ns"] != 0]
     assert (whole["complete_ns"] >= whole["enter_ns"]).all()
     assert (records["return_ns"] >= records["enter_ns"]).all()
@@ -102,3 +103,29 @@ def test_a_library_that_binds_its_own_symbols_is_noticed(tmp_path: Path) -> None
     told = drive(compiled(tmp_path, "-Wl,-Bsymbolic"), tmp_path / "mock.2.ring")
     assert told.startswith("binds False\n")
     assert RingReader(tmp_path / "mock.2.ring").poll().size == 0
+
+
+def groups(folder: Path, count: int, alive: int, *flags: str) -> tuple[str, RingReader]:
+    ring = folder / "mock.3.ring"
+    told = drive(compiled(folder, *flags), ring, str(count), str(alive), script="many_groups.py")
+    return told, RingReader(ring)
+
+
+def test_a_long_job_may_make_and_destroy_any_number_of_groups(tmp_path: Path) -> None:
+    _, reader = groups(tmp_path, 20_000, 0)
+    assert (reader.header().head, reader.header().lost) == (2 + 2 * 20_000, 0)
+    assert reader.poll()["sequence"].tolist() == [0, *[0, 1] * 20_000, 1]
+
+
+def test_where_there_is_no_room_operations_are_lost_but_no_number_is_wrong(tmp_path: Path) -> None:
+    _, reader = groups(tmp_path, 20_000, 20_000)
+    header, records = reader.header(), reader.poll()
+    assert header.lost > 2 * 3000
+    assert header.head + header.lost == 2 + 2 * 20_000
+    assert records["sequence"].tolist() == [0, *[0, 1] * ((header.head - 2) // 2), 1]
+
+
+def test_a_torch_whose_work_is_not_known_is_not_recorded_and_runs(tmp_path: Path) -> None:
+    told, reader = groups(tmp_path, 4, 0, "-Dwait=wait_elsewhere")
+    assert told == "records False\n"
+    assert reader.poll().size == 0

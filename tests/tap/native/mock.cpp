@@ -163,6 +163,16 @@ extern "C" void* mock_group() { return new (place) ProcessGroupNCCL; }
 extern "C" void mock_destroy() { group()->~ProcessGroupNCCL(); }
 extern "C" void mock_barrier() { group()->barrier({}); }
 
+// Two barriers on each of so many groups, at addresses of their own; the last of them stay alive.
+extern "C" void mock_groups(int count, int alive) {
+  static std::vector<ProcessGroupNCCL> yard(count);
+  for (auto& each : yard) {
+    each.barrier({});
+    each.barrier({});
+    if (&each < &yard[count - alive]) each.~ProcessGroupNCCL();
+  }
+}
+
 // One record a line, in this order.
 extern "C" int mock_operations() {
   std::vector<c10d::Tensors> lists{tensors, tensors};

@@ -11,8 +11,8 @@
  *     sizes come from torch's stable C functions (aoti_torch_...);
  *   - BroadcastOptions, GatherOptions and ScatterOptions begin with int64_t rootRank;
  *   - std::exception_ptr is passed by address and is one pointer, null where there is no error.
- * The layout of the ring is that of evenpace_tap/layout.py. Nothing here blocks: locks are spun on a bounded number
- * of times, then the observation (never the operation) is given up and counted in `lost`.
+ * The layout of the ring is that of evenpace_tap/layout.py. Nothing here blocks: operations are numbered without
+ * a lock; other locks are spun on a bounded number of times, then the observation (never the operation) is given up.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -64,7 +64,7 @@ struct record {
 _Static_assert(offsetof(struct header, lost) == 88, "the header differs from layout.py");
 _Static_assert(sizeof(struct record) == 80, "the record differs from layout.py");
 
-enum { POINT_TO_POINT = 1, FAILED = 2 };
+enum { POINT_TO_POINT = 1, FAILED = 2, COMPLETION_UNKNOWN = 4 };
 
 static struct header *_Atomic ring; /* null: not recording */
 static size_t ring_bytes;
@@ -108,35 +108,51 @@ static void unlock(atomic_flag *flag) { atomic_flag_clear_explicit(flag, memory_
 
 /* ---- Sequence numbers, per stream of operations that match each other across ranks ------------------------------ */
 
-#define STREAMS 8192
-static struct { uint64_t group; uint32_t stream, next; } streams[STREAMS];
-static atomic_flag streams_lock = ATOMIC_FLAG_INIT;
+/* Lock-free, so that nothing can keep an operation from being numbered: a stream lies within WINDOW slots from where
+ * its hash points, the whole window is looked at, and so a slot can be freed and taken again at any time. (Two threads
+ * that issue the very first operation of a stream at once, while a group is destroyed, could take two slots for it.) */
+#define STREAMS 16384
+#define WINDOW 128
+static struct { _Atomic uint64_t key; _Atomic uint32_t next; } streams[STREAMS]; /* key 0: free */
+static _Atomic bool streams_full; /* a stream that found no room has lost its count: no new one begins after that */
+
+enum { STREAM_BITS = 20 };
 
 /* All collectives of a group are one stream; sends and receives are one a peer. */
 static uint32_t stream_of(uint32_t direction, int32_t peer) {
   return direction ? ((uint32_t)(peer + 1) << 2) | direction : 0;
 }
 
-static bool next_in_stream(uint64_t group, uint32_t stream, uint32_t *sequence) {
-  bool found = false;
-  if (!lock(&streams_lock)) return false;
-  uint64_t hash = (group >> 4) * 0x9e3779b97f4a7c15u + stream * 0x85ebca6bu;
-  for (uint32_t step = 0; step < STREAMS && !found; step++) {
-    uint32_t i = (uint32_t)((hash >> 20) + step) % STREAMS;
-    if (!streams[i].group) streams[i].group = group, streams[i].stream = stream;
-    found = streams[i].group == group && streams[i].stream == stream;
-    if (found) *sequence = streams[i].next++;
-  }
-  unlock(&streams_lock);
-  return found;
+/* Group and stream in one word, 0 where they do not fit: the address has 47 bits, and a vtable pointer aligns it to 8. */
+static uint64_t stream_key(uint64_t group, uint32_t stream) {
+  return group >> 47 || stream >> STREAM_BITS ? 0 : (group >> 3) << STREAM_BITS | stream;
 }
 
-/* A group was destroyed: another one may come to live at its address, and counts from 0 again. */
+static bool next_in_stream(uint64_t group, uint32_t stream, uint32_t *sequence) {
+  uint64_t key = stream_key(group, stream), hash = key * 0x9e3779b97f4a7c15u >> 32;
+  for (uint32_t taking = 0; key && taking < 2; taking++) { /* look for it first, then for a free slot */
+    if (taking && atomic_load(&streams_full)) return false;
+    for (uint32_t step = 0; step < WINDOW; step++) {
+      uint32_t i = (uint32_t)(hash + step) % STREAMS;
+      uint64_t found = atomic_load_explicit(&streams[i].key, memory_order_acquire);
+      if (!found && taking && atomic_compare_exchange_strong(&streams[i].key, &found, key)) found = key;
+      if (found != key) continue;
+      *sequence = atomic_fetch_add_explicit(&streams[i].next, 1, memory_order_relaxed);
+      return true;
+    }
+  }
+  atomic_store(&streams_full, true);
+  return false;
+}
+
+/* A group was destroyed: its slots are free, and another one that comes to live at its address counts from 0. */
 static void forget_group(uint64_t group) {
-  if (!atomic_load(&ring) || !lock(&streams_lock)) return;
+  if (!atomic_load(&ring)) return;
   for (int i = 0; i < STREAMS; i++)
-    if (streams[i].group == group) streams[i].next = 0;
-  unlock(&streams_lock);
+    if (atomic_load_explicit(&streams[i].key, memory_order_relaxed) >> STREAM_BITS == group >> 3) {
+      atomic_store(&streams[i].next, 0);
+      atomic_store_explicit(&streams[i].key, 0, memory_order_release);
+    }
 }
 
 /* ---- Which records a Work completes --------------------------------------------------------------------------- */
@@ -160,6 +176,13 @@ static unsigned bucket_of(void *object) {
   return (unsigned)((((uintptr_t)object >> 4) * 0x9e3779b97f4a7c15u) >> 54);
 }
 
+static void completion_unknown(struct header *in, struct range records) {
+  for (uint64_t i = records.first; in && i < records.first + records.count; i++) {
+    struct record *record = find(in, i);
+    if (record) record->flags |= COMPLETION_UNKNOWN;
+  }
+}
+
 /* The entry of that Work; a new one if `make`. The bucket is locked by the caller. */
 static struct work *entry(unsigned bucket, void *object, bool make) {
   struct work *ways = works[bucket].ways, *free = NULL;
@@ -168,7 +191,10 @@ static struct work *entry(unsigned bucket, void *object, bool make) {
     if (!ways[i].object) free = &ways[i];
   }
   if (!make) return NULL;
-  if (!free) free = &ways[works[bucket].victim++ % WAYS];
+  if (!free) {
+    free = &ways[works[bucket].victim++ % WAYS];
+    if (!free->done) completion_unknown(atomic_load(&ring), free->records);
+  }
   *free = (struct work){.object = object};
   return free;
 }
@@ -188,7 +214,7 @@ static void complete(struct header *in, struct range records, uint64_t time, boo
 
 static void work_issued(struct header *in, void *object, struct range records) {
   unsigned bucket = bucket_of(object);
-  if (!lock(&works[bucket].lock)) { atomic_fetch_add(&in->lost, 1); return; }
+  if (!lock(&works[bucket].lock)) { completion_unknown(in, records); return; }
   struct work *work = entry(bucket, object, true);
   struct record *record = find(in, records.first);
   bool early = work->done && !work->records.count && record && work->done_ns >= record->enter_ns;
@@ -239,21 +265,55 @@ static void work_destroyed(void *object) {
 
 /* ---- Calling the original --------------------------------------------------------------------------------------- */
 
-/* libtorch is usually loaded RTLD_LOCAL, out of sight of RTLD_NEXT: then look in the library of the object's vtable. */
-static void *resolve(void *_Atomic *real, const char *symbol, void *object) {
-  void *function = atomic_load_explicit(real, memory_order_relaxed);
+/* The same in a loaded library, by its name; null where it is not loaded or has no such function. */
+static void *in_library(const char *name, const char *symbol) {
+  void *library = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
+  void *function = library ? dlsym(library, symbol) : NULL;
+  if (library) dlclose(library);
+  return function;
+}
+
+/* Where torch's functions are: libtorch is usually loaded RTLD_LOCAL, out of sight of RTLD_NEXT. */
+static void *in_torch(const char *symbol) {
+  void *function = dlsym(RTLD_NEXT, symbol);
+  if (!function) function = in_library("libtorch_cpu.so", symbol);
+  return function ? function : in_library("libtorch_cuda.so", symbol);
+}
+
+static bool ours(void *function) {
+  Dl_info here, there;
+  return dladdr((void *)ours, &here) && dladdr(function, &there) && here.dli_fbase == there.dli_fbase;
+}
+
+static void *in_any_library(const char *symbol) {
+  struct link_map *library = NULL;
+  void *program = dlopen(NULL, RTLD_LAZY);
+  if (!program || dlinfo(program, RTLD_DI_LINKMAP, &library)) return NULL;
+  for (; library; library = library->l_next) {
+    void *function = *library->l_name ? in_library(library->l_name, symbol) : NULL;
+    if (function && !ours(function)) return function;
+  }
+  return NULL;
+}
+
+struct real { /* one of torch's own functions; they lie in one section, so that all can be found at once */
+  const char *symbol;
+  void *_Atomic function;
+};
+#define REALS __attribute__((section("evenpace_reals"), used, aligned(8)))
+extern struct real __start_evenpace_reals[] __attribute__((visibility("hidden")));
+extern struct real __stop_evenpace_reals[] __attribute__((visibility("hidden")));
+
+/* The function that would have been called without us. There is one: we are called by a vtable or a call that names
+ * the symbol, and a program that names what no loaded library defines would not have been linked without us either. */
+static void *resolve(struct real *real, void *object) {
+  void *function = atomic_load_explicit(&real->function, memory_order_relaxed);
   if (function) return function;
   Dl_info info;
-  function = dlsym(RTLD_NEXT, symbol);
-  if (!function && dladdr(*(void **)object, &info)) {
-    void *library = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
-    if (library) function = dlsym(library, symbol);
-  }
-  if (!function) { /* cannot be: whoever called us was linked against a library that defines it */
-    fprintf(stderr, "evenpace: %s is not to be found; run without LD_PRELOAD (EVENPACE_TAP=off)\n", symbol);
-    abort();
-  }
-  atomic_store(real, function);
+  function = in_torch(real->symbol);
+  if (!function && dladdr(*(void **)object, &info)) function = in_library(info.dli_fname, real->symbol);
+  if (!function || ours(function)) function = in_any_library(real->symbol);
+  atomic_store(&real->function, function);
   return function;
 }
 
@@ -312,11 +372,10 @@ static int32_t peer_of(enum peer peer, word second, word third) {
 /* ---- Issuing an operation ------------------------------------------------------------------------------------- */
 
 struct operation {
-  const char *symbol;
+  struct real *real;
   uint8_t kind; /* index into KINDS of layout.py */
   enum size size;
   enum peer peer;
-  void *_Atomic real;
 };
 
 struct call { /* one issuing call under way on this thread */
@@ -370,8 +429,8 @@ static void end_call(struct call *call) {
 #define PASSED result, self, a, b, c, d, e
 typedef void *original(WORDS);
 
-static void *issue(struct operation *operation, WORDS) {
-  original *real = (original *)resolve(&operation->real, operation->symbol, (void *)self);
+static void *issue(const struct operation *operation, WORDS) {
+  original *real = (original *)resolve(operation->real, (void *)self);
   if (current) { /* built on another: Gloo's reduce_scatter completes when the all_reduce below it does */
     void *nested = real(PASSED);
     if (*(void **)result) work_issued(current->in, *(void **)result, current->records);
@@ -385,6 +444,7 @@ static void *issue(struct operation *operation, WORDS) {
   void *returned = real(PASSED);
   call.returned = true;
   if (*(void **)result) work_issued(to, *(void **)result, records);
+  else if (coalescing_group != (void *)self) completion_unknown(to, records);
   if (coalescing_group == (void *)self) {
     if (!coalescing.count) coalescing.first = records.first;
     coalescing.count = (uint32_t)(records.first - coalescing.first) + 1;
@@ -394,9 +454,10 @@ static void *issue(struct operation *operation, WORDS) {
 
 #define GLOO "_ZN4c10d16ProcessGroupGloo"
 #define NCCL "_ZN4c10d16ProcessGroupNCCL"
-#define OPERATION_OF(backend, prefix, name, kind, size, peer, suffix)                \
-  static struct operation backend##_##name = {prefix suffix, kind, size, peer, NULL}; \
-  EXPORT void *backend##_##name##_tap(WORDS) __asm__(prefix suffix);                  \
+#define OPERATION_OF(backend, prefix, name, kind, size, peer, suffix)                                 \
+  static struct real backend##_##name##_real REALS = {prefix suffix, NULL};                           \
+  static const struct operation backend##_##name = {&backend##_##name##_real, kind, size, peer};      \
+  EXPORT void *backend##_##name##_tap(WORDS) __asm__(prefix suffix);                                  \
   void *backend##_##name##_tap(WORDS) { return issue(&backend##_##name, PASSED); }
 #define OPERATION(...)                   \
   OPERATION_OF(gloo, GLOO, __VA_ARGS__)  \
@@ -442,16 +503,16 @@ OPERATION(barrier, 18, NOTHING, NOBODY, "7barrierE" OPTIONS("14Barrier"))
 
 /* ---- Coalescing (NCCL): one Work for all that was issued between start and end ---------------------------------- */
 
-#define INTERPOSE(type, name, symbol, ...)         \
-  static void *_Atomic name##_real;                \
+#define INTERPOSE(type, name, symbol, ...)             \
+  static struct real name##_real REALS = {symbol, NULL}; \
   EXPORT type name##_tap(__VA_ARGS__) __asm__(symbol); \
   type name##_tap(__VA_ARGS__)
-#define REAL(type, name, symbol, object) ((type)resolve(&name##_real, symbol, object))
+#define REAL(type, name, object) ((type)resolve(&name##_real, object))
 
 INTERPOSE(void, start_coalescing, NCCL "15startCoalescingEv", void *self) {
   coalescing = (struct range){0, 0};
   coalescing_group = self;
-  REAL(void (*)(void *), start_coalescing, NCCL "15startCoalescingEv", self)(self);
+  REAL(void (*)(void *), start_coalescing, self)(self);
 }
 
 static void end_coalescing_call(struct call *call) {
@@ -460,7 +521,7 @@ static void end_coalescing_call(struct call *call) {
 }
 
 INTERPOSE(void *, end_coalescing, NCCL "13endCoalescingEv", void **result, void *self) {
-  void *(*real)(void **, void *) = REAL(void *(*)(void **, void *), end_coalescing, NCCL "13endCoalescingEv", self);
+  void *(*real)(void **, void *) = REAL(void *(*)(void **, void *), end_coalescing, self);
   struct header *in = recording();
   if (!in || current || coalescing_group != self || !coalescing.count) return real(result, self);
   __attribute__((cleanup(end_coalescing_call))) struct call call = {in, coalescing, false};
@@ -475,7 +536,7 @@ INTERPOSE(void *, end_coalescing, NCCL "13endCoalescingEv", void **result, void 
 #define FINISH(name, symbol)                                          \
   INTERPOSE(void, name, symbol, void *work, void **exception) {       \
     work_done(work, *exception != NULL);                              \
-    REAL(void (*)(void *, void **), name, symbol, work)(work, exception); \
+    REAL(void (*)(void *, void **), name, work)(work, exception);     \
   }
 FINISH(finish, "_ZN4c10d4Work6finishENSt15__exception_ptr13exception_ptrE")
 FINISH(finish_and_throw, "_ZN4c10d4Work14finishAndThrowENSt15__exception_ptr13exception_ptrE")
@@ -485,13 +546,13 @@ FINISH(finish_and_throw, "_ZN4c10d4Work14finishAndThrowENSt15__exception_ptr13ex
 FINISH(nccl_set_exception, WORK_NCCL "12setExceptionENSt15__exception_ptr13exception_ptrE")
 
 INTERPOSE(bool, nccl_is_completed, WORK_NCCL "11isCompletedEv", void *work) {
-  bool done = REAL(bool (*)(void *), nccl_is_completed, WORK_NCCL "11isCompletedEv", work)(work);
+  bool done = REAL(bool (*)(void *), nccl_is_completed, work)(work);
   if (done && recording() && work_is_open(work)) work_done(work, false);
   return done;
 }
 
 INTERPOSE(void, nccl_copy, WORK_NCCL "C1ERKS1_", void *copy, void *work) {
-  REAL(void (*)(void *, void *), nccl_copy, WORK_NCCL "C1ERKS1_", work)(copy, work);
+  REAL(void (*)(void *, void *), nccl_copy, work)(copy, work);
   struct header *in = recording();
   struct range records = current ? current->records : work_records(work);
   if (in && records.count) work_issued(in, copy, records);
@@ -499,13 +560,13 @@ INTERPOSE(void, nccl_copy, WORK_NCCL "C1ERKS1_", void *copy, void *work) {
 
 INTERPOSE(void, work_destructor, "_ZN4c10d4WorkD2Ev", void *work) {
   work_destroyed(work);
-  REAL(void (*)(void *), work_destructor, "_ZN4c10d4WorkD2Ev", work)(work);
+  REAL(void (*)(void *), work_destructor, work)(work);
 }
 
 #define GROUP_DESTRUCTOR(name, symbol)                         \
   INTERPOSE(void, name, symbol, void *group) {                 \
     forget_group((uint64_t)group);                             \
-    REAL(void (*)(void *), name, symbol, group)(group);        \
+    REAL(void (*)(void *), name, group)(group);                \
   }
 GROUP_DESTRUCTOR(gloo_destructor, GLOO "D1Ev")
 GROUP_DESTRUCTOR(nccl_destructor, NCCL "D1Ev")
@@ -549,7 +610,7 @@ static bool waited(wait_function *real, void *work, int64_t milliseconds) {
 
 #define WAIT(name, symbol)                                                              \
   INTERPOSE(bool, name, symbol, void *work, int64_t milliseconds) {                     \
-    return waited(REAL(wait_function *, name, symbol, work), work, milliseconds);       \
+    return waited(REAL(wait_function *, name, work), work, milliseconds);               \
   }
 #define MILLISECONDS "4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE"
 WAIT(work_wait, "_ZN4c10d4Work" MILLISECONDS)
@@ -559,11 +620,12 @@ WAIT(nccl_wait, WORK_NCCL MILLISECONDS)
 
 /* ---- What Python calls ---------------------------------------------------------------------------------------- */
 
-static void *torch_function(const char *name) {
-  void *function = dlsym(RTLD_DEFAULT, name);
-  if (function) return function;
-  void *library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
-  return library ? dlsym(library, name) : NULL;
+/* Find the originals now, so that no call has to look for them. False where this torch has no such c10d::Work. */
+static bool resolve_all(void) {
+  for (struct real *real = __start_evenpace_reals; real < __stop_evenpace_reals; real++)
+    if (!atomic_load(&real->function)) atomic_store(&real->function, in_torch(real->symbol));
+  return atomic_load(&finish_real.function) && atomic_load(&work_wait_real.function) &&
+         atomic_load(&work_destructor_real.function);
 }
 
 static struct header *map(const char *path) {
@@ -579,9 +641,10 @@ static struct header *map(const char *path) {
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Begin to record into a ring that exists in full. Returns 0, or -1 where the file is not such a ring. */
+/* Begin to record into a ring that exists in full. Returns 0, or -1 where the file is not such a ring, or torch not
+ * one whose functions are known. */
 EXPORT int evenpace_tap_open(const char *path) {
-  struct header *to = map(path);
+  struct header *to = resolve_all() ? map(path) : NULL;
   if (!to) return -1;
   uint64_t needed = (uint64_t)to->header_bytes + (uint64_t)to->capacity * sizeof(struct record);
   bool fits = !memcmp(to->magic, "EVPTAP01", 8) && to->record_bytes == sizeof(struct record) && to->capacity &&
@@ -590,9 +653,9 @@ EXPORT int evenpace_tap_open(const char *path) {
     munmap(to, ring_bytes);
     return -1;
   }
-  tensor_numel = torch_function("aoti_torch_get_numel");
-  tensor_dtype = torch_function("aoti_torch_get_dtype");
-  dtype_bytes = torch_function("aoti_torch_dtype_element_size");
+  tensor_numel = in_torch("aoti_torch_get_numel");
+  tensor_dtype = in_torch("aoti_torch_get_dtype");
+  dtype_bytes = in_torch("aoti_torch_dtype_element_size");
   atomic_store(&ring, to);
   return 0;
 }

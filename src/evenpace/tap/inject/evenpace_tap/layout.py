@@ -22,17 +22,17 @@ HEADER_FIELDS: dict[str, tuple[int, str]] = {
     "capacity": (16, "<I"),
     "tap_kind": (20, "<I"),  # TAP_NATIVE or TAP_PYTHON
     "head": (24, "<Q"),  # atomically incremented by whoever records
-    "rank": (32, "<i"),
+    "rank": (32, "<i"),  # written last: from 0 on, all that describes the worker is there
     "world_size": (36, "<i"),
     "local_rank": (40, "<i"),
     "pid": (44, "<i"),
     "state": (48, "<I"),  # STATE_*
-    "exit_code": (52, "<i"),
+    "exit_code": (52, "<i"),  # of STATE_EXITED; EXIT_CODE_UNKNOWN where the tap did not see it
     "wall_offset_ns": (56, "<q"),
     "heartbeat_ns": (64, "<Q"),  # by a Python thread: fresh means that the GIL is available
     "started_ns": (72, "<Q"),
     "exited_ns": (80, "<Q"),
-    "lost": (88, "<Q"),  # operations seen but not recorded
+    "lost": (88, "<Q"),  # operations seen but not recorded; the numbers of later ones are right
     "optimizer_steps": (96, "<Q"),  # global optimizer post-hook count, 0 where not available
     "stack_ns": (104, "<Q"),  # when `stack` was sampled
     "stack_changes": (112, "<Q"),  # how often the sampled stack differed from the sample before
@@ -45,6 +45,7 @@ STACK_AREA = (7680, 8192)  # main thread: innermost frame first, one "file:line:
 
 TAP_NATIVE, TAP_PYTHON = 1, 2
 STATE_RUNNING, STATE_EXITED, STATE_EXCEPTION = 1, 2, 3  # EXITED: the interpreter shut down in order
+EXIT_CODE_UNKNOWN = -1  # it ended by `raise SystemExit(...)`, say, and not through sys.exit
 
 # One record. A time of 0 means "not yet".
 RECORD_FIELDS: tuple[tuple[str, str], ...] = (
@@ -65,6 +66,7 @@ RECORD_FIELDS: tuple[tuple[str, str], ...] = (
 )
 FLAG_POINT_TO_POINT = 1
 FLAG_FAILED = 2  # completed with an error
+FLAG_COMPLETION_UNKNOWN = 4  # the tap may never learn when it completes: a complete_ns of 0 says nothing
 FLAG_COMPLETION_UNKNOWN = 4  # whether it has completed will never be known: no evidence of a stall
 
 KINDS = (
