@@ -107,6 +107,7 @@ class ExitWatch:
             how=end.how,
             exception=end.headline,
             signal=end.signal,
+            code=end.code,
         )
 
     def _lost_agent(self, tails: _Tails) -> Finding | None:
