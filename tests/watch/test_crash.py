@@ -227,3 +227,10 @@ def test_any_ends_are_judged_alike_in_any_order(
         assert one.subject == other.subject
         assert term("fault", one.fault)
         assert all(end.how != "alive" for end in ends if end.worker.rank == one.subject.rank)
+
+
+def test_the_same_exit_code_everywhere_is_told_as_such() -> None:
+    finding = judge_crash([WorkerEnd(worker(r), "clean", 9.0, code=7) for r in range(2)])
+    assert finding is not None
+    assert finding.phrase == "crash-software-wide"
+    assert finding.details["exception"] == "exit code 7"

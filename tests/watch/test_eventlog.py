@@ -22,7 +22,7 @@ def degraded(text: str) -> WatchDegraded:
 
 
 def write(path: Path, *events: Event) -> None:
-    writer = EventWriter(path)
+    writer = EventWriter(path, print)
     for event in events:
         writer.write(event)
     writer.close()
@@ -133,16 +133,16 @@ def test_a_full_disk_is_said_once_and_the_log_goes_on_when_there_is_space(
 
 
 def test_two_writers_are_kept_apart(tmp_path: Path) -> None:
-    first = EventWriter(tmp_path / "log")
+    first = EventWriter(tmp_path / "log", print)
     with pytest.raises(Problem, match="another evenpace"):
-        EventWriter(tmp_path / "log")
+        EventWriter(tmp_path / "log", print)
     first.close()
-    EventWriter(tmp_path / "log").close()
+    EventWriter(tmp_path / "log", print).close()
 
 
 def test_a_log_that_cannot_be_opened_is_a_problem(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="--run-dir"):
-        EventWriter(tmp_path / "missing/log")
+        EventWriter(tmp_path / "missing/log", print)
 
 
 def test_the_log_is_readable_for_others(tmp_path: Path) -> None:

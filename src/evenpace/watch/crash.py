@@ -44,6 +44,11 @@ class WorkerEnd:
         """Return the exception's first line, cut to a readable length."""
         return self.exception.partition("\n")[0][:300]
 
+    @property
+    def reason(self) -> str:
+        """Return in a word why it ended: the exception, the signal or the exit code."""
+        return self.headline or self.signal or (f"exit code {self.code}" if self.code else self.how)
+
 
 def judge_crash(ends: Sequence[WorkerEnd]) -> Finding | None:
     """Name the worker whose end is a cause, or say why none can be named; None where nothing went wrong."""
@@ -170,13 +175,13 @@ def _evidence(end: WorkerEnd) -> list[Evidence]:
     if end.exception:
         found.insert(0, Evidence(source=f"rank {end.worker.rank} exception", text=end.exception[:4000]))
     if not found:
-        found.append(Evidence(source=f"rank {end.worker.rank}", metric="end", value=end.signal or end.how))
+        found.append(Evidence(source=f"rank {end.worker.rank}", metric="end", value=end.reason))
     return found
 
 
 def _same_error(causes: Sequence[WorkerEnd]) -> bool:
     """Tell whether all of them failed alike, numbers aside."""
-    return len({_shape(end.headline or end.signal) for end in causes}) == 1
+    return len({_shape(end.reason) for end in causes}) == 1
 
 
 def _shape(text: str) -> str:
@@ -185,11 +190,10 @@ def _shape(text: str) -> str:
 
 def _software_wide(causes: Sequence[WorkerEnd]) -> Finding:
     nodes = {end.worker.node for end in causes}
-    error = causes[0].headline or causes[0].signal
     return make(
         "user-code-exception",
         "crash-software-wide",
-        {"count": len(causes), "nodes": len(nodes), "exception": error},
+        {"count": len(causes), "nodes": len(nodes), "exception": causes[0].reason},
         confidence=0.95,
         since=stamp(min(end.at for end in causes)),
         evidence=_evidence(causes[0]),
@@ -207,7 +211,7 @@ def _one_node(causes: Sequence[WorkerEnd], ends: Sequence[WorkerEnd]) -> Finding
         {
             "count": len(causes),
             "node": causes[0].worker.node,
-            "exception": causes[0].headline or causes[0].signal,
+            "exception": causes[0].reason,
         },
         culprits=[end.worker for end in causes],
         victims=[end.worker for end in ends if end not in causes],
@@ -240,7 +244,7 @@ def judge_agent(node: str, code: int | None, signal: str, lines: Sequence[LogLin
     """Judge an agent that ended before its workers said why: a lost node, or a job that never started."""
     lost = bool(signal) and signal not in ENDED_BY_OTHERS
     finding = make(
-        "node-lost" if lost else "launch-rendezvous",
+        "node-lost" if lost else "unexplained-failure",
         "node-lost" if lost else "crash-before-start",
         {"node": node, "signal": signal, "code": code if code is not None else -1},
         confidence=0.9 if lost else 0.5,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,17 +34,14 @@ class LineProblem:
     reason: str
 
 
-def _warn(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 class EventWriter:
     """Append events, one `os.write` each. A full disk loses lines (counted in `lost`), never the run.
 
+    `warn` hears of that (`Voice.say`).
     Raises Problem where the file cannot be opened, or another evenpace already writes to it.
     """
 
-    def __init__(self, path: Path, warn: Callable[[str], None] = _warn) -> None:
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
         self.lost = 0
         self._warn = warn
         self._path = path
@@ -73,7 +69,7 @@ class EventWriter:
         return size > 0 and os.pread(self._fd, 1, size - 1) != b"\n"
 
     def write(self, event: Event) -> None:
-        """Append one event; what cannot be written is counted in `lost` and said once on stderr."""
+        """Append one event; what cannot be written is counted in `lost` and said once."""
         line = (b"\n" if self._broken else b"") + encode(event) + b"\n"
         try:
             written = os.write(self._fd, line)
@@ -87,13 +83,13 @@ class EventWriter:
     def _lose(self, reason: str) -> None:
         self.lost += 1
         if self.lost == 1:
-            self._warn(f"evenpace: cannot write {self._path}: {reason}; training goes on, events are lost")
+            self._warn(f"cannot write {self._path}: {reason}; training goes on, events are lost")
 
     def close(self) -> None:
         """Close the file, and say how many events were lost, if any."""
         os.close(self._fd)
         if self.lost:
-            self._warn(f"evenpace: {self.lost} events were not written to {self._path}")
+            self._warn(f"{self.lost} events were not written to {self._path}")
 
 
 class _Lines:
