@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import math
 import signal
 import time
 from pathlib import Path
@@ -56,6 +57,8 @@ def inject(  # noqa: PLR0913  click's options
     from evenpace.faults import ledger, target
     from evenpace.terms import say
 
+    if math.isnan(factor) or (seconds is not None and math.isnan(seconds)):
+        raise Problem("--factor and --seconds must be numbers, not nan")
     fault = faults.find(name)
     worker = target.worker(run, rank)
     aimed = target.aim(worker.pid, factor, force)

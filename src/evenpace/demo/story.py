@@ -135,7 +135,9 @@ class Story:
 
 @contextmanager
 def _running(command: list[str], said: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run evenpace; whatever happens, it has ended its job and itself afterwards."""
+    """Run evenpace; whatever happens, also a signal to us, it has ended its job and itself afterwards."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     process = training.start(command, said)
     try:
         yield process
@@ -144,6 +146,10 @@ def _running(command: list[str], said: Path) -> Iterator[subprocess.Popen[bytes]
             if process.poll() is None:
                 process.send_signal(number)
                 _give_time(process)
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _give_time(process: subprocess.Popen[bytes]) -> None:
