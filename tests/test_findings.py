@@ -16,7 +16,6 @@ from evenpace.findings import (
     Severity,
     Subject,
     Terms,
-    from_builtins,
     to_builtins,
     to_json,
 )
@@ -95,17 +94,17 @@ def test_no_findings_is_an_empty_list() -> None:
 
 
 def test_a_finding_survives_the_round_trip() -> None:
-    assert from_builtins(json.loads(to_json([FINDING]))["findings"][0]) == FINDING
+    assert msgspec.convert(json.loads(to_json([FINDING]))["findings"][0], Finding) == FINDING
 
 
 def test_a_reader_ignores_what_it_does_not_know() -> None:
-    assert from_builtins({**GOLDEN, "of-a-later-version": 1}) == FINDING
+    assert msgspec.convert({**GOLDEN, "of-a-later-version": 1}, Finding) == FINDING
 
 
 @pytest.mark.parametrize("damage", [{"fault": 3}, {"severity": "dire"}, {"subject": None}, {"victims": "n2"}])
 def test_what_does_not_fit_is_refused(damage: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        from_builtins({**GOLDEN, **damage})
+        msgspec.convert({**GOLDEN, **damage}, Finding)
 
 
 @pytest.mark.parametrize(

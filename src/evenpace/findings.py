@@ -12,6 +12,9 @@ from typing import Any
 
 import msgspec
 
+from evenpace.terms import phrases, say
+from evenpace.terms.retell import retell
+
 SCHEMA = 1
 
 
@@ -114,6 +117,17 @@ class Finding:
         subject = self.subject
         return any(part is not None for part in (subject.node, subject.rank, subject.gpu, subject.link))
 
+    def sentence(self, lang: str) -> str:
+        """Say the summary in `lang`; as it is where its phrase is not known."""
+        if self.phrase is None or self.phrase not in phrases():
+            return self.summary
+        details = {
+            name: retell(value, lang) if isinstance(value, str) else value
+            for name, value in self.details.items()
+            if name not in ("key", "lang")
+        }
+        return say(self.phrase, lang, **details)
+
 
 def to_builtins(findings: Iterable[Finding]) -> dict[str, Any]:
     """Return the contract's envelope as plain dictionaries and lists."""
@@ -123,8 +137,3 @@ def to_builtins(findings: Iterable[Finding]) -> dict[str, Any]:
 def to_json(findings: Iterable[Finding]) -> bytes:
     """Encode findings as `{"schema": 1, "findings": [...]}`."""
     return msgspec.json.encode(to_builtins(findings))
-
-
-def from_builtins(value: Any) -> Finding:
-    """Decode one finding; raises msgspec.ValidationError where it does not fit the contract."""
-    return msgspec.convert(value, Finding)

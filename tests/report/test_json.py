@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from evenpace.findings import from_builtins
+import msgspec
+
+from evenpace.findings import Finding
 from evenpace.report.json import report, to_json
 from evenpace.report.story import Story, tell
 from evenpace.watch import events as ev
@@ -16,7 +18,7 @@ def test_golden(demo: list[ev.Event], golden: Callable[[str, str], None]) -> Non
 def test_the_findings_keep_the_contract(demo: list[ev.Event]) -> None:
     page = json.loads(to_json(tell(demo), "ko"))
     assert page["schema"] == 1
-    assert [from_builtins(finding).fault for finding in page["findings"]] == [
+    assert [msgspec.convert(finding, Finding).fault for finding in page["findings"]] == [
         "non-communication-hang",
         "non-communication-slow",
     ]

@@ -133,7 +133,7 @@ def supervised(tmp_path: Path) -> Iterator[Callable[..., Run]]:
         interrupts: Interrupts | None = None,
         **job: object,
     ) -> Run:
-        writer = EventWriter(folder.events)
+        writer = EventWriter(folder.events, print)
         writers.append(writer)
         recorder = Recorder(writer)
         nodes = job.get("nodes", [])

@@ -19,7 +19,7 @@ OVER = ev.RunEnded(time=T, outcome="finished", exit_code=0)
 
 def reloaded(folder: Path, content: bytes) -> ev.RunStarted:
     (folder / "events.jsonl").write_bytes(content)
-    writer = EventWriter(folder / "events.jsonl")
+    writer = EventWriter(folder / "events.jsonl", print)
     try:
         return reload(RunFolder.open(folder), Recorder(writer), "en")
     finally:

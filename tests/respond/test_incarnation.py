@@ -37,7 +37,7 @@ class Adopted:
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[Recorder]:
-    writer = EventWriter(tmp_path / "log")
+    writer = EventWriter(tmp_path / "log", print)
     yield Recorder(writer)
     writer.close()
 

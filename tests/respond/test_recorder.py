@@ -18,7 +18,7 @@ Maker = Callable[..., Finding]
 
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[EventWriter]:
-    made = EventWriter(tmp_path / "log")
+    made = EventWriter(tmp_path / "log", print)
     yield made
     made.close()
 

@@ -22,6 +22,7 @@ from evenpace.watch.events import Event, RunStarted, stamp
 
 if TYPE_CHECKING:
     from evenpace.respond.session import Surroundings
+    from evenpace.watch.voice import Voice
 
 # Settings that belong to a run from its start; --attach takes only the others.
 OF_THE_RUN = (
@@ -114,13 +115,16 @@ def command(**options: object) -> int:
 
     The command needs no change, and goes on where evenpace dies.
     """
+    from evenpace.watch.voice import Voice
+
     asked = Asked(**options)  # type: ignore[arg-type]  # click has converted each option
     if os.environ.get("EVENPACE_RUN"):
         raise Problem("this is inside an `evenpace run` already; start the command itself")
-    return _attach(asked, asked.attach) if asked.attach else _run(asked)
+    with Voice(sys.stderr, asked.lang) as voice:
+        return _attach(asked, asked.attach, voice) if asked.attach else _run(asked, voice)
 
 
-def _run(asked: Asked) -> int:
+def _run(asked: Asked, voice: Voice) -> int:
     from evenpace.respond.launchers.torchrun import require_multinode, require_program
     from evenpace.respond.session import run
     from evenpace.watch.runfolder import RunFolder, default_folder
@@ -133,10 +137,10 @@ def _run(asked: Asked) -> int:
     if asked.nodes:
         require_multinode(asked.command)
     folder = RunFolder.create(asked.run_dir or default_folder(asked.command, time.time()))
-    return run(_job(asked, folder.path.name), folder, _surroundings(asked))
+    return run(_job(asked, folder.path.name), folder, _surroundings(asked, voice))
 
 
-def _attach(asked: Asked, run_folder: Path) -> int:
+def _attach(asked: Asked, run_folder: Path, voice: Voice) -> int:
     """Go on with a run; its own settings hold, so others are refused rather than ignored."""
     from evenpace.respond.session import attach
     from evenpace.watch.runfolder import RunFolder
@@ -147,7 +151,7 @@ def _attach(asked: Asked, run_folder: Path) -> int:
     for name in OF_THE_RUN:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise Problem(f"--attach keeps the settings of the run; leave --{name.replace('_', '-')} out")
-    return attach(RunFolder.open(run_folder), _surroundings(asked))
+    return attach(RunFolder.open(run_folder), _surroundings(asked, voice))
 
 
 def _job(asked: Asked, name: str) -> RunStarted:
@@ -171,16 +175,16 @@ def _job(asked: Asked, name: str) -> RunStarted:
     )
 
 
-def _surroundings(asked: Asked) -> Surroundings:
+def _surroundings(asked: Asked, voice: Voice) -> Surroundings:
     from evenpace.respond.console import Console
     from evenpace.respond.session import Surroundings
 
-    listeners: list[Callable[[Event], None]] = [Console(sys.stderr, asked.lang)]
+    listeners: list[Callable[[Event], None]] = [Console(voice.say, asked.lang)]
     if asked.metrics_port is not None:
         from evenpace.report.metrics import serve_metrics
 
         listeners.append(serve_metrics(asked.metrics_port).update)
-    return Surroundings(tuple(listeners), asked.lang, _output(asked))
+    return Surroundings(tuple(listeners), voice.say, asked.lang, _output(asked))
 
 
 def _output(asked: Asked) -> int | None:

@@ -10,10 +10,10 @@ import msgspec
 from evenpace.findings import Finding, to_builtins
 from evenpace.report import view
 from evenpace.report.loss import lost
-from evenpace.report.retell import retell
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.verdict import state, verdict
 from evenpace.report.words import sentence
+from evenpace.terms.retell import retell
 from evenpace.watch.events import stamp
 
 

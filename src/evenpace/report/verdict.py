@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenpace.findings import Severity
-from evenpace.report.retell import retell
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.words import clock, fault, line, percent, sentence, uncapped, who
 from evenpace.terms import say
+from evenpace.terms.retell import retell
 from evenpace.watch import events as ev
 
 _STATES = ("finished", "failed", "stopped", "interrupted", "running")

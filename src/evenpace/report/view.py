@@ -10,7 +10,6 @@ import numpy as np
 from evenpace.findings import Finding, Subject
 from evenpace.report.iterations import Floats
 from evenpace.report.loss import Lost, lost
-from evenpace.report.retell import retell
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.verdict import deed, outcome, reason, state
 from evenpace.report.words import (
@@ -27,6 +26,7 @@ from evenpace.report.words import (
     who,
 )
 from evenpace.terms import say
+from evenpace.terms.retell import retell
 
 _MOST_EVIDENCE = 16
 

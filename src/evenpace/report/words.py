@@ -9,8 +9,7 @@ import numpy as np
 
 from evenpace.findings import Evidence, Finding, Subject
 from evenpace.report.iterations import Floats
-from evenpace.report.retell import retell
-from evenpace.terms import UnknownTerm, label, phrases, say
+from evenpace.terms import UnknownTerm, label, say
 
 _LONGEST = 2000  # characters
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -132,15 +131,8 @@ def sparkline(values: Floats, width: int, top: float) -> str:
 
 
 def sentence(finding: Finding, lang: str) -> str:
-    """Say a finding again in `lang`; its own summary where its phrase is not known."""
-    if finding.phrase is None or finding.phrase not in phrases():
-        return line(finding.summary)
-    details = {
-        name: retell(value, lang) if isinstance(value, str) else value
-        for name, value in finding.details.items()
-        if name not in ("key", "lang")
-    }
-    return line(say(finding.phrase, lang, **details))
+    """Say a finding in `lang` on one line."""
+    return line(finding.sentence(lang))
 
 
 def evidence(item: Evidence, lang: str) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from collections.abc import Callable
 
-from evenpace.findings import Finding
 from evenpace.terms import label, say
 from evenpace.watch.events import (
     CheckpointSkipped,
@@ -18,22 +17,17 @@ from evenpace.watch.events import (
 
 
 class Console:
-    """Print `evenpace: ...` lines; a terminal that is gone must not stop the run."""
+    """Hand a line to `tell` (`Voice.say`) for each event that is worth one."""
 
-    def __init__(self, stream: TextIO, lang: str) -> None:
-        self._stream = stream
+    def __init__(self, tell: Callable[[str], None], lang: str) -> None:
+        self._tell = tell
         self._lang = lang
         self._said: dict[int, str] = {}
 
     def __call__(self, event: Event) -> None:
         """Say what an event means, if it is worth a line."""
-        text = self._line(event)
-        if not text:
-            return
-        try:
-            print(f"evenpace: {' '.join(text.split())}", file=self._stream, flush=True)
-        except (OSError, ValueError):
-            return
+        if text := self._line(event):
+            self._tell(text)
 
     def _line(self, event: Event) -> str:
         text = ""
@@ -57,16 +51,13 @@ class Console:
         return say(key, self._lang, **details)
 
     def _finding(self, event: FindingRaised) -> str:
-        summary = self._summary(event.finding)
+        summary = event.finding.sentence(self._lang)
         if self._said.get(event.id) == summary:
             return ""
         self._said[event.id] = summary
         return self._say(
             "say-finding", fault=label("fault", event.finding.fault, self._lang), summary=summary
         )
-
-    def _summary(self, finding: Finding) -> str:
-        return self._say(finding.phrase, **finding.details) if finding.phrase else finding.summary
 
     def _decision(self, event: Decision) -> str:
         if event.action == "none":

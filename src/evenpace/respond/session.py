@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,9 +26,13 @@ from evenpace.watch.watcher import Watcher
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Who hears of events, in which language, and the descriptor for the job's output (None: not shown)."""
+    """Who hears of events, who says lines, in which language, and the descriptor for the job's output.
+
+    `output` is None where the output is not shown.
+    """
 
     listeners: tuple[Listener, ...]
+    tell: Callable[[str], None]
     lang: str
     output: int | None
 
@@ -76,12 +79,12 @@ def _supervise(
             mirror.close()
         if recorder.ledger.over and recorder.ledger.started:
             release_rings(Path(recorder.ledger.started.rings))
-        print(f"evenpace: {say('say-run-folder', around.lang, folder=_short(folder))}", file=sys.stderr)
+        around.tell(say("say-run-folder", around.lang, folder=_short(folder)))
 
 
 @contextmanager
 def _recorder(folder: RunFolder, around: Surroundings) -> Iterator[Recorder]:
-    writer = EventWriter(folder.events)
+    writer = EventWriter(folder.events, around.tell)
     try:
         yield Recorder(writer, around.listeners)
     finally:

@@ -50,7 +50,7 @@ def _check_end(window: Window) -> int:
         end, count, length, offset = found
     if offset + length != end or length > MAX_DIRECTORY or count * 46 > length:
         raise Damaged("the archive's directory does not fit")
-    return count
+    return int(count)
 
 
 def _end64(window: Window, end: int) -> tuple[int, int, int, int] | None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenpace.report.retell import retell
 from evenpace.terms import phrases, say
+from evenpace.terms.retell import retell
 
 NAMES = {"nodes": "n1.rack2, n3", "spares": "s1", "restarts": "3", "node": "n1.rack2", "rank": "5"}
 TOLD = [key for key in phrases() if key.startswith(("advice-", "missing-", "difference-", "decision-"))]
