@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
-import math
 import signal
 import time
 from pathlib import Path
