@@ -9,6 +9,7 @@ from typing import NamedTuple
 from evenpace.tap import build
 
 INJECT = Path(__file__).parent / "inject"
+_OF_A_WORKER = {"EVENPACE_WORKER_PID", "EVENPACE_EARLY_PID"}
 
 
 class TapEnvironment(NamedTuple):
@@ -25,8 +26,7 @@ def environment(  # noqa: PLR0913, PLR0917
 
     kind is auto (native where possible), native (the same), python or off.
     """
-    env = dict(base)
-    env.pop("EVENPACE_WORKER_PID", None)
+    env = {name: value for name, value in base.items() if name not in _OF_A_WORKER}
     if kind == "off":
         return TapEnvironment(env | {"EVENPACE_TAP": "off"}, "no tap")
     library = build.Native(None, "not asked for") if kind == "python" else build.native()

@@ -60,9 +60,12 @@ def _call_after_loading(loader) -> None:
 
 
 def _watch_early() -> None:
-    """Record an exception that ends a worker before it has joined; children of a worker are not workers."""
+    """Record an exception that ends a worker before it has joined, but none of a process that it has started.
+
+    Only one that joins is known to be a worker (EVENPACE_WORKER_PID): a launcher may have a RANK as well.
+    """
     pid = str(os.getpid())
-    if "RANK" not in os.environ or os.environ.setdefault("EVENPACE_WORKER_PID", pid) != pid:
+    if "RANK" not in os.environ or os.environ.setdefault("EVENPACE_EARLY_PID", pid) != pid:
         return
     earlier = sys.excepthook
 

@@ -3,9 +3,10 @@
 It takes over where the native part cannot be built, loaded or bound. It costs tens of microseconds an
 operation, and completion is seen by asking a Work (every few milliseconds) or by waiting on it: a callback
 from the backend's own threads would need the GIL there, which can deadlock at teardown (pytorch issue 56297).
-On CUDA tensors completion stays unknown: asking would query CUDA events, which may not be done while another
-thread captures a graph. An operation that fails in the background before anybody waits on it counts as
-complete, not as failed: torch warns its user when a Work is asked for its error. Run on Gloo; never on CUDA.
+On CUDA tensors completion stays unknown, and the records and the ring's message say so: asking would query
+CUDA events, which may not be done while another thread captures a graph. An operation that fails in the
+background before anybody waits on it counts as complete, not as failed: torch warns its user when a Work is
+asked for its error. Run on Gloo; never on CUDA.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 from . import layout
 from .ring import U16, Ring
+from .rounds import Rounds
 
 _POLL_SECONDS = 0.005
 _MOST_PENDING = 1024
@@ -81,6 +83,7 @@ class Pending:
         self._works: dict[int, tuple[Any, int, bool]] = {}
         self._some = threading.Event()
         self._ended = False
+        self._rounds = Rounds(ring, "asking for completions", self._ask)
         self._thread = threading.Thread(target=self._poll, name="evenpace-completion", daemon=True)
 
     def start(self) -> None:
@@ -97,8 +100,12 @@ class Pending:
     def add(self, work: Any, index: int, on_cpu: bool) -> None:
         """Keep a Work until it completes. (As long as it is kept, the user is handed this very object.)"""
         if len(self._works) >= _MOST_PENDING:
-            self._works.pop(next(iter(self._works)), None)
+            self._give_up(next(iter(self._works)))
         self._works[id(work)] = (work, index, on_cpu)
+        if not on_cpu:
+            self._ring.note("completion", "completion on devices other than the CPU is not seen")
+        if not on_cpu or self._rounds.ended:
+            self._ring.add_flag(index, layout.FLAG_COMPLETION_UNKNOWN)
         self._some.set()
 
     def waited(
@@ -124,27 +131,42 @@ class Pending:
                 self._ring.add_flag(index, layout.FLAG_FAILED)
         return result
 
+    def _give_up(self, key: int) -> None:
+        entry = self._works.pop(key, None)
+        if entry is not None:
+            self._ring.add_flag(entry[1], layout.FLAG_COMPLETION_UNKNOWN)
+
     def _complete(self, key: int, time_ns: int, on_cpu: bool, failed: bool) -> None:
         entry = self._works.pop(key, None)
         if entry is not None and (on_cpu or failed):
             self._ring.update(entry[1], "complete_ns", time_ns)
 
     def _poll(self) -> None:
-        while not self._ended:
+        while not self._ended and not self._rounds.ended:
             self._some.wait()
             self._some.clear()
-            while not self._ended and self._ask():
+            while not self._ended and self._rounds.go() is not False and not self._rounds.ended:
                 time.sleep(_POLL_SECONDS)
+        if not self._ended:
+            for key in list(self._works):
+                self._give_up(key)
 
     def _ask(self) -> bool:
         """Ask each Work whether it has completed; tell whether there is one left to ask."""
         left = False
         for key, (work, _, on_cpu) in list(self._works.items()):
-            if on_cpu and work.is_completed():
+            if on_cpu and self._has_completed(key, work):
                 self._complete(key, time.monotonic_ns(), True, False)
             else:
                 left = left or on_cpu
         return left
+
+    def _has_completed(self, key: int, work: Any) -> bool:
+        try:
+            return bool(work.is_completed())
+        except Exception:  # it cannot be asked: no reason not to ask the others
+            self._give_up(key)
+            return False
 
 
 class Dispatcher:
@@ -161,6 +183,7 @@ class Dispatcher:
 
     def install(self) -> None:
         """Put a kernel before every operator of OPERATORS that this torch has, and wrap Work.wait."""
+        self._pending.start()
         torch = sys.modules["torch"]
         after = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
         self._library = torch.library.Library("c10d", "IMPL")
@@ -170,7 +193,6 @@ class Dispatcher:
                 kernel = self._kernel(operator, packet.default, after)
                 self._library.impl(name, kernel, "BackendSelect", with_keyset=True)
         self._wrap_wait()
-        self._pending.start()
 
     def restart(self) -> None:
         """Count from 0 again: the job has left and joined anew."""
@@ -213,12 +235,12 @@ class Dispatcher:
             if os.getpid() != self._pid:
                 return None
             entered = time.monotonic_ns()
-            size = 0 if operator.message is None else _bytes(args[operator.message])
             key, name = self._key(args)
             peer = -1 if operator.peer is None else int(args[operator.peer])
             stream = (key, name, operator.direction, peer if operator.direction else -1)
             sequence = self._sequences.get(stream, 0)
             self._sequences[stream] = sequence + 1
+            size = 0 if operator.message is None else _bytes(args[operator.message])
             flags = layout.FLAG_POINT_TO_POINT if operator.direction else 0
             kind = layout.KINDS.index(operator.kind)
             thread = threading.get_native_id()
@@ -245,7 +267,7 @@ class Dispatcher:
             work = self._distributed.Work.unbox(out[-1] if isinstance(out, tuple) else out)
             self._pending.add(work, index, _first_tensor(args).device.type == "cpu")
         except Exception:
-            return
+            self._ring.add_flag(index, layout.FLAG_COMPLETION_UNKNOWN)
 
     def _refused(self, index: int) -> None:
         ended = time.monotonic_ns()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -31,24 +32,28 @@ class Groups:
         self._sees = sees
         self._distributed = distributed
         self._path = ring_path.removesuffix(layout.RING_SUFFIX) + layout.GROUPS_SUFFIX
-        self._published: dict[int, tuple[str, list[int]]] = {}
+        self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def publish(self) -> None:
         """Append a line for each backend of each group that is new since the last call."""
         try:
             known = list(self._distributed._world.pg_group_ranks.items())
-            new = {key: entry for group, ranks in known for key, entry in self._unpublished(group, ranks)}
+            new = [(group, ranks) for group, ranks in known if group not in self._seen]
             if new:
-                self._append("".join(_line(key, *entry) for key, entry in new.items()))
-                self._published.update(new)
-                self.unseen += [entry[0] for key, entry in new.items() if not self._sees(key)]
+                self._publish(new)
+                self._seen.update(group for group, _ in new)
         except Exception:  # a dict that changes while it is listed, a full disk: the next call tries again
             return
 
-    def _unpublished(self, group: Any, ranks: dict[int, int]) -> list[tuple[int, tuple[str, list[int]]]]:
-        entry = (str(group.group_name), sorted(ranks, key=lambda rank: ranks[rank]))
-        keys = set(backend_keys(self._distributed, group).values())
-        return [(key, entry) for key in keys if self._published.get(key) != entry]
+    def _publish(self, groups: list[tuple[Any, dict[int, int]]]) -> None:
+        lines, unseen = "", []
+        for group, ranks in groups:
+            name, ordered = str(group.group_name), sorted(ranks, key=lambda rank: ranks[rank])
+            keys = set(backend_keys(self._distributed, group).values())
+            lines += "".join(_line(key, name, ordered) for key in keys)
+            unseen += [name for key in keys if not self._sees(key)]
+        self._append(lines)
+        self.unseen += unseen
 
     def _append(self, text: str) -> None:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -25,29 +25,40 @@ class Session:
         name = f"{node.replace('/', '_')}.{os.getpid()}{layout.RING_SUFFIX}"
         path = os.path.join(os.environ["EVENPACE_RING_DIR"], name)  # noqa: PTH118 (pathlib is slow to import)
         self.ring = Ring(path, node, layout.TAP_NATIVE)
-        self.ring.set(
-            rank=_number("RANK"), world_size=_number("WORLD_SIZE"), local_rank=_number("LOCAL_RANK")
-        )
+        self.ring.set(world_size=_number("WORLD_SIZE"), local_rank=_number("LOCAL_RANK"))
         self.ending = Ending(self.ring, self._stop)
         self._groups: Groups | None = None
-        self._heartbeat: Heartbeat | None = None
+        self.heartbeat: Heartbeat | None = None
         self._native: native.Native | None = None
         self._dispatcher: Dispatcher | None = None
 
     def join(self, distributed: ModuleType) -> None:
         """Note rank and groups; at the first time also begin to record."""
-        self.ring.set(rank=distributed.get_rank(), world_size=distributed.get_world_size())
-        if self._heartbeat is None:
-            self._record(distributed)
-            self._groups = Groups(distributed, self.ring.path, self._sees)
-            self._count_optimizer_steps()
-            self.ending.install()
-            self._heartbeat = Heartbeat(self.ring, self.publish)
-            self._heartbeat.beat()
-            self._heartbeat.start()
+        if self.heartbeat is None:
+            self._begin(distributed)
         elif self._dispatcher is not None:
             self._dispatcher.restart()
         self.publish()
+        self.ring.set(world_size=distributed.get_world_size(), rank=distributed.get_rank())
+
+    def _begin(self, distributed: ModuleType) -> None:
+        try:
+            self._record(distributed)
+        except Exception as error:
+            self.ring.note("operations", f"operations are not seen: {error!r}")
+        self._groups = Groups(distributed, self.ring.path, self._sees)
+        self._count_optimizer_steps()
+        self.ending.install()
+        self.heartbeat = Heartbeat(self.ring, self.publish)
+        self.heartbeat.beat()
+        self.heartbeat.start()
+
+    def failed_early(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        """Record the exception that ends a worker which has not joined."""
+        self.ending.failed(kind, error, trace)
+        self.ring.set(rank=_number("RANK"))
 
     def publish(self) -> None:
         """Publish groups that are new, and say which of them are out of the tap's sight."""
@@ -56,9 +67,7 @@ class Session:
         self._groups.publish()
         if self._groups.unseen:
             unseen = ", ".join(self._groups.unseen)
-            self.ring.write_text(
-                layout.MESSAGE_AREA, f"not seen: operations of groups {unseen}: unknown backend"
-            )
+            self.ring.note("groups", f"not seen: operations of groups {unseen}: unknown backend")
 
     def _sees(self, backend: int) -> bool:
         return self._native is None or self._native.binds(backend)
@@ -67,7 +76,7 @@ class Session:
         why = self._native_refused(distributed)
         if why:
             self.ring.set(tap_kind=layout.TAP_PYTHON)
-            self.ring.write_text(layout.MESSAGE_AREA, f"Python tap: {why}")
+            self.ring.note("operations", f"Python tap: {why}")
             self._dispatcher = Dispatcher(self.ring, distributed)
             self._dispatcher.install()
 
@@ -86,7 +95,11 @@ class Session:
         if unbound:
             return f"the native part does not bind to this torch's backend {', '.join(unbound)}"
         self._native = library
-        return "" if library.open(self.ring.path) else "the native part cannot map the ring"
+        return (
+            ""
+            if library.open(self.ring.path)
+            else "the native part cannot map the ring or find torch's functions"
+        )
 
     def _count_optimizer_steps(self) -> None:
         optimizer = sys.modules.get("torch.optim.optimizer")
@@ -102,8 +115,8 @@ class Session:
         optimizer.register_optimizer_step_post_hook(count)
 
     def _stop(self) -> None:
-        if self._heartbeat is not None:
-            self._heartbeat.stop()
+        if self.heartbeat is not None:
+            self.heartbeat.stop()
         if self._dispatcher is not None:
             self._dispatcher.stop()
         self.publish()
@@ -116,7 +129,14 @@ class _State:
 
 
 def _session() -> Session | None:
+    """Return this worker's session, made at the first call; None in a child of a worker, which is none.
+
+    (The process in which torch saves a checkpoint asynchronously joins a group of its own as that rank.)
+    """
     with _State.lock:
+        pid = str(os.getpid())
+        if _State.session is None and os.environ.setdefault("EVENPACE_WORKER_PID", pid) != pid:
+            return None
         if _State.session is None and not _State.refused:
             try:
                 _State.session = Session()
@@ -145,7 +165,7 @@ def failed_early(kind: type[BaseException], error: BaseException, trace: Traceba
     if _State.session is None:
         session = _session()
         if session is not None:
-            session.ending.failed(kind, error, trace)
+            session.failed_early(kind, error, trace)
 
 
 def _call_after(module: ModuleType, name: str, after: Callable[[], None]) -> None:

@@ -46,6 +46,7 @@ class Ring:
         finally:
             os.close(descriptor)
         self._head = 0
+        self._notes: dict[str, str] = {}
         self._fill_header(node, tap_kind)
 
     def _fill_header(self, node: str, tap_kind: int) -> None:
@@ -86,6 +87,12 @@ class Ring:
         offset, size = area
         data = text.encode("utf-8", "replace")[: size - 1] + b"\0"
         self._memory[offset : offset + len(data)] = data
+
+    def note(self, about: str, text: str) -> None:
+        """Say in the message area what is degraded; a later note about the same replaces the earlier one."""
+        if self._notes.get(about) != text:
+            self._notes[about] = text
+            self.write_text(layout.MESSAGE_AREA, "; ".join(list(self._notes.values())))
 
     def append(self, fields: tuple[int, ...]) -> int:
         """Write a record (all fields of layout.RECORD_FIELDS after the marker) and return its index."""
