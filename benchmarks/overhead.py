@@ -34,6 +34,7 @@ BAR = 1.004  # median of the ratios
 BLOCK = 2  # iterations, timed as one
 WARM_UP = 30
 CALLS, ROUNDS = 500, 60  # all_reduces of one number, timed as one round
+GROUPS = 32  # of the worker whose heartbeats are timed
 INTRODUCTION = (
     "*Iteration*: DDP of a small MLP on two ranks (Gloo, one thread each). Recording is switched within the "
     "running processes, in random order, on all ranks alike; a pair is "
@@ -112,17 +113,16 @@ def calls() -> None:
 
 
 def beats() -> None:
-    """Print the processor time of one heartbeat in nanoseconds as JSON."""
-    from evenpace.tap.inject.evenpace_tap import layout
-    from evenpace.tap.inject.evenpace_tap.lifecycle import Heartbeat
-    from evenpace.tap.inject.evenpace_tap.ring import Ring
-
-    with tempfile.TemporaryDirectory() as folder:
-        heartbeat = Heartbeat(Ring(f"{folder}/a.ring", "node", layout.TAP_PYTHON), lambda: None)
-        begun = time.process_time_ns()
-        for _ in range(1000):
-            heartbeat.beat()
-        print(json.dumps((time.process_time_ns() - begun) / 1000))
+    """Print the processor time of one heartbeat of a worker of some groups in nanoseconds as JSON."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    for _ in range(GROUPS - 1):
+        dist.new_group([0])
+    hook = sys.modules["evenpace_tap.hook"]  # of the tap that watches this process
+    heartbeat = hook._State.session.heartbeat
+    begun = time.process_time_ns()
+    for _ in range(1000):
+        heartbeat.round()
+    print(json.dumps((time.process_time_ns() - begun) / 1000))
 
 
 def start_up() -> float:
@@ -204,12 +204,13 @@ def operations() -> str:
     floor = measured("off", "--worker", "calls")[1]
     native = measured("native", "--worker", "calls")
     python = measured("python", "--worker", "calls")[0]
+    beat = measured("native", "--worker", "beats")
     rows = [
         ("all_reduce without any tap (floor)", f"{floor:,.0f} ns", ""),
         ("native part preloaded, not recording", f"{native[1]:,.0f} ns", f"{native[1] - floor:+,.0f} ns"),
         ("native tap", f"{native[0]:,.0f} ns", f"{native[0] - native[1]:+,.0f} ns (same process)"),
         ("Python tap", f"{python:,.0f} ns", f"{python - floor:+,.0f} ns"),
-        ("one heartbeat, twice a second", f"{measured('off', '--worker', 'beats'):,.0f} ns", ""),
+        (f"one heartbeat of a worker in {GROUPS} groups, twice a second", f"{beat:,.0f} ns", ""),
         ("start of an interpreter", "", f"{start_up():+.1f} ms"),
     ]
     return page.table(("what", "cost", "added"), rows)
