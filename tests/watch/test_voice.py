@@ -23,7 +23,7 @@ def test_who_does_not_read_holds_up_nobody_and_hears_how_much_was_left_out() -> 
     with os.fdopen(writes, "w") as stream:
         with Voice(stream, "en", most=3, patience=0.05) as voice:
             for number in range(40):
-                voice.say(f"{number} " + "x" * 10_000)
+                voice.say(f"{number} " + "x" * 200_000)
         assert voice._thread.is_alive()
         got, told, left_out = b"", 0, 0
         while told + left_out < 40:  # ends by the time limit of the tests
