@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evenpace.collect.job.rings import RingReader
-from evenpace.tap.inject.evenpace_tap import dispatcher, layout
+from evenpace.tap.inject.evenpace_tap import layout, pending
 from evenpace.tap.inject.evenpace_tap.ring import Ring
 
 
@@ -40,26 +40,26 @@ def unknown(ring: Ring) -> list[int]:
 
 
 def test_completion_off_the_cpu_is_marked_unknown(ring: Ring) -> None:
-    pending = dispatcher.Pending(ring)
-    pending.add(on_gpu := Work(), add(ring), on_cpu=False)
-    pending.add(on_cpu := Work(), add(ring), on_cpu=True)
+    works = pending.Pending(ring)
+    works.add(on_gpu := Work(), add(ring), on_cpu=False)
+    works.add(on_cpu := Work(), add(ring), on_cpu=True)
     assert unknown(ring) == [0]
     assert "not seen" in RingReader(Path(ring.path)).header().message
     assert on_gpu is not on_cpu
 
 
 def test_what_is_pushed_out_is_marked_unknown(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatcher, "_MOST_PENDING", 2)
-    pending = dispatcher.Pending(ring)
+    monkeypatch.setattr(pending, "_MOST_PENDING", 2)
+    works = pending.Pending(ring)
     for _ in range(5):
-        pending.add(Work(), add(ring), on_cpu=True)
+        works.add(Work(), add(ring), on_cpu=True)
     assert unknown(ring) == [0, 1, 2]
 
 
 def test_a_work_that_cannot_be_asked_keeps_none_from_being_asked(ring: Ring) -> None:
-    pending = dispatcher.Pending(ring)
+    works = pending.Pending(ring)
     for done in (None, True, False):
-        pending.add(Work(done), add(ring), on_cpu=True)
-    assert pending._ask()
+        works.add(Work(done), add(ring), on_cpu=True)
+    assert works._ask()
     assert unknown(ring) == [0]
     assert RingReader(Path(ring.path)).poll()["complete_ns"].astype(bool).tolist() == [False, True, False]
