@@ -50,7 +50,8 @@ class TapEnvironment(NamedTuple):
 def tap(  # noqa: PLR0917  the tap's signature
     ring_dir: Path, node: str, run: str, incarnation: int, base: Mapping[str, str], kind: str = "auto"
 ) -> TapEnvironment:
-    return TapEnvironment(dict(base), "fake")
+    note = os.environ.get("FAKE_TAP_NOTE", "")
+    return TapEnvironment({**base, "EVENPACE_TAP": "python" if note else "native"}, note)
 
 
 @dataclass

@@ -57,6 +57,20 @@ def test_the_exit_code_is_the_jobs_own(supervised: Maker, script: str, code: int
     assert run.events(ev.RunEnded)[0].outcome == "failed"
 
 
+def test_what_is_missing_from_the_start_is_said(
+    supervised: Maker, torchrun: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torchrun("exit 1")
+    monkeypatch.setenv("FAKE_TAP_NOTE", "no compiler")
+    run = supervised(["torchrun", "x.py"], nodes=["node0", "node1"], policy="restart", restarts=1)
+    run.folder.log(1, "node1").mkdir(parents=True)
+    run.supervisor.run()
+    said = [(event.incarnation, event.text) for event in run.events(ev.WatchDegraded)]
+    assert [number for number, _ in said] == [0, 1]
+    assert "no compiler" in said[0][1]
+    assert "log of node1 cannot be written (Is a directory)" in said[1][1]
+
+
 def test_each_node_is_a_torchrun_with_its_rank_and_log(supervised: Maker, torchrun: Maker) -> None:
     torchrun('echo "$EVENPACE_NODE $@"')
     run = supervised(["torchrun", "--nproc-per-node=2", "train.py", "--lr", "1"], nodes=["node0", "node1"])

@@ -16,7 +16,6 @@ from evenpace.report.story import Story
 from evenpace.report.text import print_report
 from evenpace.terms import say
 
-FORMATS = ("text", "json", "html")
 _FILE_WIDTH = 100
 _STDOUT = "-"
 

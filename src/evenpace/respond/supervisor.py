@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from evenpace.respond.checkpoints import Checkpoint, Skipped, newest_valid, set_
 from evenpace.respond.incarnation import POLL, Incarnation
 from evenpace.respond.judging import Cause, decision, judge
 from evenpace.respond.launchers import NodeStart
-from evenpace.respond.parts import Parts
+from evenpace.respond.parts import Parts, TapEnvironment
 from evenpace.terms import say
 from evenpace.watch.events import (
     CheckpointSkipped,
@@ -123,8 +123,10 @@ class Supervisor:
     def _start(self, number: int, checkpoint: Checkpoint | None) -> Incarnation:
         folder, nodes = self._parts.folder, self._recorder.ledger.nodes
         rings, logs = folder.rings(number), folder.logs(number, nodes)
+        taps = {node: self._tap(number, node, rings) for node in nodes}
         starts = [
-            NodeStart(node, self._environment(number, node, rings, checkpoint), logs[node]) for node in nodes
+            NodeStart(node, self._environment(number, node, taps[node], checkpoint), logs[node])
+            for node in nodes
         ]
         agents = self._parts.launcher.start(starts)
         event = IncarnationStarted(
@@ -133,14 +135,33 @@ class Supervisor:
         if checkpoint:
             event = replace(event, checkpoint=str(checkpoint.path), step=checkpoint.step)
         self._recorder.write(event)
+        self._say_what_is_missing(number, taps.values())
         return self._watch(number, nodes, rings)
 
-    def _environment(
-        self, number: int, node: str, rings: Path, checkpoint: Checkpoint | None
-    ) -> dict[str, str]:
+    def _tap(self, number: int, node: str, rings: Path) -> TapEnvironment:
         run = str(self._parts.folder.path)
-        tap = self._parts.tap(rings, node, run, number, os.environ, self._job.tap)
-        ours = {"EVENPACE_RUN": run, "EVENPACE_NODE": node, "EVENPACE_INCARNATION": str(number)}
+        return self._parts.tap(rings, node, run, number, os.environ, self._job.tap)
+
+    def _say_what_is_missing(self, number: int, taps: Iterable[TapEnvironment]) -> None:
+        """Say, at the first start, that workers have not the native tap, and which logs are not written."""
+        notes = dict.fromkeys(tap.note for tap in taps if tap.env.get("EVENPACE_TAP") != "native")
+        for note in () if number else notes:
+            self._degraded(number, "degraded-tap", note=note)
+        for node, reason in self._parts.launcher.unlogged.items():
+            self._degraded(number, "degraded-log", node=node, reason=reason)
+
+    def _degraded(self, number: int, key: str, **details: str) -> None:
+        text = say(key, self._parts.lang, **details)
+        self._recorder.write(WatchDegraded(time=self._clock.stamp(), incarnation=number, text=text))
+
+    def _environment(
+        self, number: int, node: str, tap: TapEnvironment, checkpoint: Checkpoint | None
+    ) -> dict[str, str]:
+        ours = {
+            "EVENPACE_RUN": str(self._parts.folder.path),
+            "EVENPACE_NODE": node,
+            "EVENPACE_INCARNATION": str(number),
+        }
         if checkpoint:
             ours["EVENPACE_CHECKPOINT"] = str(checkpoint.path)
         # Output goes to a file: without this a killed worker takes its last lines with it.
@@ -160,10 +181,7 @@ class Supervisor:
         """End whatever is left of the incarnation."""
         survivors = self._parts.launcher.stop(GRACE)
         if survivors:
-            text = say("degraded-survivors", self._parts.lang, pids=", ".join(map(str, survivors)))
-            self._recorder.write(
-                WatchDegraded(time=self._clock.stamp(), incarnation=incarnation.number, text=text)
-            )
+            self._degraded(incarnation.number, "degraded-survivors", pids=", ".join(map(str, survivors)))
 
     def _restart(self, incarnation: Incarnation, cause: Cause) -> Incarnation:
         outcome = "failed" if incarnation.ended else "stopped"

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from evenpace.errors import Problem
-from evenpace.respond.launchers import AgentExit, NodeStart
+from evenpace.respond.launchers import AgentExit, NodeStart, local
 from evenpace.respond.launchers.local import LocalLauncher
 from evenpace.respond.launchers.processes import alive, find, kill_all, members
 
@@ -70,13 +70,18 @@ def test_a_signal_reaches_the_agents(start: Start, tmp_path: Path, eventually: A
     assert polled(launcher, 1, eventually) == [AgentExit("a", 7)]
 
 
-def test_kill_node_ends_one_node_only(start: Start, tmp_path: Path, eventually: Any) -> None:
-    launcher = start("sleep 600 & echo ready; wait", "a", "b")
-    eventually(lambda: (tmp_path / "a").read_text() and (tmp_path / "b").read_text())
-    launcher.kill_node("a")
-    assert members(str(tmp_path), "a") == []
-    assert len(members(str(tmp_path), "b")) == 2
-    assert polled(launcher, 1, eventually) == [AgentExit("a", -9)]
+@pytest.mark.parametrize(("foreground", "hears"), [(os.getpgrp(), True), (-1, False)])
+def test_a_terminal_reaches_its_foreground_group_alone(
+    monkeypatch: pytest.MonkeyPatch, start: Start, tmp_path: Path, foreground: int, hears: bool
+) -> None:
+    """A Ctrl-C must not arrive twice; a signal from elsewhere must not be swallowed."""
+    start("sleep 600", "a")
+    (agent,) = (process for process in members(str(tmp_path)) if process.ppid() == os.getpid())
+    monkeypatch.setattr(os, "tcgetpgrp", lambda descriptor: foreground)
+    with (tmp_path / "a").open() as terminal:
+        monkeypatch.setattr("sys.stdin", terminal)
+        assert local.hears_terminal(os.getpid()) is hears
+        assert not local.hears_terminal(agent.pid)
 
 
 def test_adopted_agents_are_known_by_their_environment(start: Start, tmp_path: Path, eventually: Any) -> None:

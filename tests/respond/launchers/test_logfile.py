@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from evenpace.respond.launchers.logfile import AHEAD, STEP, Reserve, open_log
 
 
@@ -27,9 +29,8 @@ def test_room_is_kept_ahead_and_given_back(tmp_path: Path) -> None:
     assert blocks(path) < STEP + AHEAD
 
 
-def test_a_log_that_cannot_be_opened_drops_its_text(tmp_path: Path) -> None:
-    descriptor = open_log(tmp_path / "missing/node0.log")
-    assert os.write(descriptor, b"x") == 1
-    os.close(descriptor)
+def test_a_log_that_cannot_be_opened_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        open_log(tmp_path / "missing/node0.log")
     Reserve(tmp_path / "missing/node0.log").fill()
     Reserve(tmp_path / "missing/node0.log").release()

@@ -28,6 +28,10 @@ class AgentExit:
 class Launcher(Protocol):
     """Start, watch and end the agents of a job. One incarnation at a time."""
 
+    @property
+    def unlogged(self) -> Mapping[str, str]:
+        """Return the nodes of the last start whose output is dropped, each with the reason."""
+
     def start(self, starts: Sequence[NodeStart]) -> dict[str, int]:
         """Start one agent a node, ranked in order; return node → pid. Raises Problem where that fails."""
 
@@ -39,6 +43,3 @@ class Launcher(Protocol):
 
     def stop(self, grace: float) -> list[int]:
         """End all agents and what they started, by force after `grace` seconds; return surviving pids."""
-
-    def kill_node(self, node: str) -> None:
-        """End a node's agent and workers by force and at once."""

@@ -59,12 +59,13 @@ class LocalLauncher:
         self.command = list(command)
         self.run = run
         self.emulate = emulate
+        self.unlogged: dict[str, str] = {}
         self._sleep = sleep
         self._agents: dict[str, _Agent] = {}
 
     def start(self, starts: Sequence[NodeStart]) -> dict[str, int]:
         """Start one agent a node; raises Problem where the program cannot be run."""
-        self._agents = {}
+        self._agents, self.unlogged = {}, {}
         port = _free_port()
         for rank, start in enumerate(starts):
             command = for_node(self.command, rank, len(starts), port) if self.emulate else self.command
@@ -73,7 +74,7 @@ class LocalLauncher:
 
     def _spawn(self, command: Sequence[str], start: NodeStart) -> _Agent:
         terminal = not self.emulate and shares_terminal()
-        log = open_log(start.log)
+        log = self._log(start)
         try:
             child = subprocess.Popen(
                 command,
@@ -91,6 +92,14 @@ class LocalLauncher:
         reserve = Reserve(start.log)
         reserve.fill()
         return _Agent(start.node, psutil.Process(child.pid), child, reserve)
+
+    def _log(self, start: NodeStart) -> int:
+        """Open a node's log; where that is impossible its output is dropped rather than the job."""
+        try:
+            return open_log(start.log)
+        except OSError as error:
+            self.unlogged[start.node] = error.strerror or str(error)
+            return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
 
     def adopt(self, agents: Mapping[str, int]) -> None:
         """Take over the agents (node → pid) of an earlier evenpace; a pid reused by others has ended."""
@@ -111,11 +120,10 @@ class LocalLauncher:
         return [AgentExit(agent.node, agent.child.returncode if agent.child else None) for agent in exits]
 
     def signal(self, number: int) -> None:
-        """Pass a signal on; on a terminal Ctrl-C has already reached the command."""
-        if number == signal.SIGINT and not self.emulate and shares_terminal():
-            return
+        """Pass a signal on, except a Ctrl-C that the terminal has already sent to the command."""
         for agent in self._agents.values():
-            agent.send(number)
+            if not (number == signal.SIGINT and agent.process and hears_terminal(agent.process.pid)):
+                agent.send(number)
 
     def stop(self, grace: float) -> list[int]:
         """Ask the agents to end, then end them and every stray of the run by force."""
@@ -128,11 +136,6 @@ class LocalLauncher:
             waited += POLL
         return self._kill(lambda: [*known, *members(self.run)])
 
-    def kill_node(self, node: str) -> None:
-        """End a node's agent and workers by force."""
-        known = tree(self._agents[node].process)
-        self._kill(lambda: [*known, *members(self.run, node)])
-
     def _kill(self, targets: Callable[[], Iterable[psutil.Process]]) -> list[int]:
         survivors = kill_all(targets, self._sleep)
         for agent in self._agents.values():
@@ -143,6 +146,14 @@ class LocalLauncher:
 def shares_terminal() -> bool:
     """Tell whether a person types into our standard input, which the command then shares."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+
+
+def hears_terminal(pid: int) -> bool:
+    """Tell whether our terminal sends its Ctrl-C to `pid` too: it is in our group, in the foreground."""
+    try:
+        return os.getpgid(pid) == os.getpgrp() == os.tcgetpgrp(sys.stdin.fileno())
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def _free_port() -> int:
