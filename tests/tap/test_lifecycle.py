@@ -95,3 +95,23 @@ def test_the_heart_beats_on_where_groups_cannot_be_published(
     assert len(tries) == MOST_FAILURES
     told = "publishing of groups has stopped: ValueError('no such group')"
     assert RingReader(tmp_path / "n.1.ring").header().message == told
+
+
+@pytest.mark.parametrize(("program", "told"), [("pass", 0), ("raise SystemExit(3)", UNKNOWN)])
+def test_a_launcher_may_run_the_exit_functions_itself(
+    tmp_path: Path, scripts: Path, program: str, told: int
+) -> None:
+    ring = tmp_path / "node.1.ring"
+    launcher = (
+        "import atexit, os, sys\n"
+        f"script = {str(scripts / 'ending.py')!r}\n"
+        "try:\n"
+        "    exec(compile(open(script).read(), script, 'exec'), {'__name__': '__main__'})\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "atexit._run_exitfuncs()\n"
+        "os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", launcher, str(ring), program], timeout=60, check=True)
+    header = RingReader(ring).header()
+    assert (header.state, header.exit_code) == (EXITED, told)

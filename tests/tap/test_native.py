@@ -125,6 +125,12 @@ def test_where_there_is_no_room_operations_are_lost_but_no_number_is_wrong(tmp_p
     assert records["sequence"].tolist() == [0, *[0, 1] * ((header.head - 2) // 2), 1]
 
 
+def test_completion_is_unknown_where_there_is_no_work(tmp_path: Path) -> None:
+    _, reader = groups(tmp_path, 2, 0)
+    unknown = reader.poll()["flags"] & layout.FLAG_COMPLETION_UNKNOWN
+    assert np.flatnonzero(unknown).tolist() == [5]
+
+
 def test_a_torch_whose_work_is_not_known_is_not_recorded_and_runs(tmp_path: Path) -> None:
     told, reader = groups(tmp_path, 4, 0, "-Dwait=wait_elsewhere")
     assert told == "records False\n"

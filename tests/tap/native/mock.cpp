@@ -163,6 +163,12 @@ extern "C" void* mock_group() { return new (place) ProcessGroupNCCL; }
 extern "C" void mock_destroy() { group()->~ProcessGroupNCCL(); }
 extern "C" void mock_barrier() { group()->barrier({}); }
 
+extern "C" void mock_without_work() {
+  group()->coalescing = true;
+  group()->allreduce(tensors, {});
+  group()->coalescing = false;
+}
+
 // Two barriers on each of so many groups, at addresses of their own; the last of them stay alive.
 extern "C" void mock_groups(int count, int alive) {
   static std::vector<ProcessGroupNCCL> yard(count);

@@ -528,6 +528,7 @@ INTERPOSE(void *, end_coalescing, NCCL "13endCoalescingEv", void **result, void 
   current = &call; /* for the copy of its Work that is made within */
   void *returned = real(result, self);
   if (*result) work_issued(in, *result, call.records);
+  else completion_unknown(in, call.records);
   return returned;
 }
 
