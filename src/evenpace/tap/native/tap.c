@@ -130,8 +130,8 @@ static uint64_t stream_key(uint64_t group, uint32_t stream) {
 
 static bool next_in_stream(uint64_t group, uint32_t stream, uint32_t *sequence) {
   uint64_t key = stream_key(group, stream), hash = key * 0x9e3779b97f4a7c15u >> 32;
-  for (uint32_t taking = 0; key && taking < 2; taking++) { /* look for it first, then for a free slot */
-    if (taking && atomic_load(&streams_full)) return false;
+  for (uint32_t taking = 0; taking < 2; taking++) { /* look for it first, then for a free slot */
+    if (!key || (taking && atomic_load(&streams_full))) return false;
     for (uint32_t step = 0; step < WINDOW; step++) {
       uint32_t i = (uint32_t)(hash + step) % STREAMS;
       uint64_t found = atomic_load_explicit(&streams[i].key, memory_order_acquire);
