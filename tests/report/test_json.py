@@ -22,7 +22,7 @@ def test_the_findings_keep_the_contract(demo: list[ev.Event]) -> None:
         "non-communication-hang",
         "non-communication-slow",
     ]
-    assert "들어오지 않음" in page["findings"][0]["summary"]
+    assert "진입하지 않음" in page["findings"][0]["summary"]
     assert len(page["states"]) == len(page["findings"])
 
 
