@@ -92,10 +92,16 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 def test_navigation_names_every_page() -> None:
     navigation = set(re.findall(r": ([\w/-]+\.md)$", read(ROOT / "mkdocs.yml"), flags=re.MULTILINE))
-    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
-    assert {page for page in pages if not page.startswith("benchmarks/")} | {
-        "benchmarks/index.md"
-    } == navigation
+    assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} == navigation
+
+
+def test_every_bench_has_a_target_and_a_page() -> None:
+    targets = re.findall(r"^bench-([a-z-]+):", read(ROOT / "Makefile"), flags=re.MULTILINE)
+    pages = {path.stem for path in (DOCS / "benchmarks").glob("*.md")} - {"index"}
+    assert {target.replace("-", "_") for target in targets} == pages
+    assert [
+        target for target in targets if f"`make bench-{target}`" not in read(DOCS / "benchmarks/index.md")
+    ] == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)

@@ -85,10 +85,10 @@ def cli() -> None:
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; the only way out is an exit code of EXIT_CODES."""
-    sys.exit(run(cli, sys.argv[1:] if argv is None else list(argv)))
+    sys.exit(execute(cli, sys.argv[1:] if argv is None else list(argv)))
 
 
-def run(group: click.Group, argv: list[str]) -> int:
+def execute(group: click.Group, argv: list[str]) -> int:
     """Run `group` with `argv` and return the exit code; whatever goes wrong is one line on stderr."""
     try:
         code = _invoke(group, argv)
