@@ -68,6 +68,8 @@ class SlowWatch:
         if unclear is None or iteration - unclear.iteration < UNCLEAR_AFTER:
             return []
         self._unclear = None
+        if unclear.ratio < WORTH_TELLING:
+            return []
         return [replace(unclear, decided=iteration)]
 
     def work_changed(self) -> None:
@@ -84,6 +86,8 @@ class SlowWatch:
         if isinstance(event, Onset):
             self._ratio = event.ratio
             self._from_start = event.from_start
+        if event.verdict.kind is SlowKind.THROUGHPUT and self._ratio < WORTH_TELLING:
+            return None
         if event.verdict.kind is SlowKind.UNCLEAR and event.decided - event.iteration < UNCLEAR_AFTER:
             self._unclear = event if isinstance(event, Onset) else None
             return None
@@ -115,6 +119,7 @@ class SlowWatch:
         return replace(finding, subject=_link(verdict.link, workers)) if verdict.link else finding
 
 
+WORTH_TELLING = 1.3  # times slower, where nobody is to blame: less is the weather of a shared machine
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
 
 
