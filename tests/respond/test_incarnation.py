@@ -44,13 +44,13 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
 
 @pytest.mark.parametrize(("how", "code", "left"), [("clean", 3, 1), ("clean", 0, 0), ("exception", None, 1)])
 def test_how_an_adopted_agent_ended_is_told_by_its_workers(
-    recorder: Recorder, how: str, code: int | None, left: int
+    tmp_path: Path, recorder: Recorder, how: str, code: int | None, left: int
 ) -> None:
     end = WorkerExited(time=T, incarnation=0, rank=0, node="here", pid=9, how=how, code=code)
     adopted: Any = Adopted(end)
     nothing: Any = None
     parts = Parts(nothing, adopted, recorder, adopted, nothing, nothing, clock=Clock())
-    incarnation = Incarnation(0, ["here"], adopted, parts)
+    incarnation = Incarnation(0, ["here"], tmp_path, adopted, parts)
     incarnation.look()
     assert incarnation.ended
     assert incarnation.exit_code == left

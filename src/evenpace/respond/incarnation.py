@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenpace.respond.parts import Parts
-from evenpace.terms import say
-from evenpace.watch.events import Event, WatchDegraded
+from evenpace.watch.events import Event
 
 if TYPE_CHECKING:
     from evenpace.watch.watcher import Watching
@@ -35,9 +35,10 @@ class Incarnation:
     """Follow agents and watcher. A watcher that fails is replaced, and never ends the training."""
 
     def __init__(
-        self, number: int, nodes: Collection[str], watch: Callable[[], Watching], parts: Parts
+        self, number: int, nodes: Collection[str], rings: Path, watch: Callable[[], Watching], parts: Parts
     ) -> None:
         self.number = number
+        self.rings = rings
         self.codes: dict[str, int | None] = {}  # of ended agents, in order; None where it cannot be known
         self._nodes = frozenset(nodes)
         self._watch = watch
@@ -104,9 +105,8 @@ class Incarnation:
         """Go on with a fresh watcher, which reads the rings from their start; after too many, with none."""
         self._replaced += 1
         blind = self._replaced > FRESH
-        text = say("degraded-watch-failed" if blind else "degraded-watch-anew", self._parts.lang, error=error)
-        event = WatchDegraded(time=self._parts.clock.stamp(), incarnation=self.number, text=text)
-        self._parts.recorder.write(event)
+        key = "degraded-watch-failed" if blind else "degraded-watch-anew"
+        self._parts.say_degraded(self.number, key, error=error)
         self._watcher = _Blind() if blind else self._fresh()
         for node, code in self.codes.items():
             self._guard(partial(self._watcher.agent_exited, node, code))

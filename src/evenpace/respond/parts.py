@@ -12,6 +12,8 @@ from evenpace.respond.interrupts import Interrupts
 from evenpace.respond.launchers import Launcher
 from evenpace.respond.mirror import Mirror
 from evenpace.respond.recorder import Recorder
+from evenpace.terms import say
+from evenpace.watch.events import WatchDegraded
 from evenpace.watch.runfolder import RunFolder
 
 if TYPE_CHECKING:
@@ -58,3 +60,8 @@ class Parts:
     mirror: Mirror | None = None
     clock: Clock = field(default_factory=Clock)
     lang: str = "en"
+
+    def say_degraded(self, incarnation: int, key: str, **details: str) -> None:
+        """Record what keeps the watch of an incarnation from seeing, as a phrase with its details."""
+        text = say(key, self.lang, **details)
+        self.recorder.write(WatchDegraded(time=self.clock.stamp(), incarnation=incarnation, text=text))

@@ -20,7 +20,7 @@ from evenpace.tap.environment import environment
 from evenpace.terms import say
 from evenpace.watch.eventlog import EventWriter
 from evenpace.watch.events import RunStarted
-from evenpace.watch.runfolder import RunFolder, release_rings
+from evenpace.watch.runfolder import RunFolder
 from evenpace.watch.watcher import Watcher
 
 
@@ -77,8 +77,6 @@ def _supervise(
     finally:
         if mirror:
             mirror.close()
-        if recorder.ledger.over and recorder.ledger.started:
-            release_rings(Path(recorder.ledger.started.rings))
         around.tell(say("say-run-folder", around.lang, folder=_short(folder)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,9 +18,8 @@ from evenpace.errors import Problem
 from evenpace.respond.checkpoints import Checkpoint, Skipped, newest_valid, set_aside
 from evenpace.respond.incarnation import POLL, Incarnation
 from evenpace.respond.judging import Cause, decision, judge
-from evenpace.respond.launchers import NodeStart
-from evenpace.respond.parts import Parts, TapEnvironment
-from evenpace.terms import say
+from evenpace.respond.parts import Parts
+from evenpace.respond.starting import start
 from evenpace.watch.events import (
     CheckpointSkipped,
     FindingClosed,
@@ -29,7 +28,6 @@ from evenpace.watch.events import (
     RunEnded,
     RunStarted,
     WatchAttached,
-    WatchDegraded,
 )
 
 GRACE = 2.0  # seconds for agents to end by themselves; a stopped or hung worker never does
@@ -73,7 +71,9 @@ class Supervisor:
         self._recorder.write(event)
         self._parts.launcher.stop(0.0)
         checkpoint = Checkpoint(Path(pending.checkpoint), pending.step) if pending.checkpoint else None
-        return self._start(started.incarnation + 1, checkpoint)
+        after = self._start(started.incarnation + 1, checkpoint)
+        self._parts.folder.keep_rings(Path(started.rings), running=after.number)
+        return after
 
     def _guarded(self, act: Callable[[], int]) -> int:
         """Close the run in the log even where the job could not be started."""
@@ -84,6 +84,10 @@ class Supervisor:
                 RunEnded(time=self._clock.stamp(), outcome="failed", exit_code=problem.exit_code)
             )
             raise
+        finally:
+            ledger = self._recorder.ledger
+            if ledger.over:
+                self._parts.folder.keep_rings(Path(ledger.started.rings) if ledger.started else None)
 
     def _keep_going(self, incarnation: Incarnation) -> int:
         while (cause := self._follow(incarnation)) is not None:
@@ -121,51 +125,8 @@ class Supervisor:
     # --- starting ---
 
     def _start(self, number: int, checkpoint: Checkpoint | None) -> Incarnation:
-        folder, nodes = self._parts.folder, self._recorder.ledger.nodes
-        rings, logs = folder.rings(number), folder.logs(number, nodes)
-        taps = {node: self._tap(number, node, rings) for node in nodes}
-        starts = [
-            NodeStart(node, self._environment(number, node, taps[node], checkpoint), logs[node])
-            for node in nodes
-        ]
-        agents = self._parts.launcher.start(starts)
-        event = IncarnationStarted(
-            time=self._clock.stamp(), incarnation=number, agents=agents, rings=str(rings)
-        )
-        if checkpoint:
-            event = replace(event, checkpoint=str(checkpoint.path), step=checkpoint.step)
-        self._recorder.write(event)
-        self._say_what_is_missing(number, taps.values())
-        return self._watch(number, nodes, rings)
-
-    def _tap(self, number: int, node: str, rings: Path) -> TapEnvironment:
-        run = str(self._parts.folder.path)
-        return self._parts.tap(rings, node, run, number, os.environ, self._job.tap)
-
-    def _say_what_is_missing(self, number: int, taps: Iterable[TapEnvironment]) -> None:
-        """Say, at the first start, that workers have not the native tap, and which logs are not written."""
-        notes = dict.fromkeys(tap.note for tap in taps if tap.env.get("EVENPACE_TAP") != "native")
-        for note in () if number else notes:
-            self._degraded(number, "degraded-tap", note=note)
-        for node, reason in self._parts.launcher.unlogged.items():
-            self._degraded(number, "degraded-log", node=node, reason=reason)
-
-    def _degraded(self, number: int, key: str, **details: str) -> None:
-        text = say(key, self._parts.lang, **details)
-        self._recorder.write(WatchDegraded(time=self._clock.stamp(), incarnation=number, text=text))
-
-    def _environment(
-        self, number: int, node: str, tap: TapEnvironment, checkpoint: Checkpoint | None
-    ) -> dict[str, str]:
-        ours = {
-            "EVENPACE_RUN": str(self._parts.folder.path),
-            "EVENPACE_NODE": node,
-            "EVENPACE_INCARNATION": str(number),
-        }
-        if checkpoint:
-            ours["EVENPACE_CHECKPOINT"] = str(checkpoint.path)
-        # Output goes to a file: without this a killed worker takes its last lines with it.
-        return {"PYTHONUNBUFFERED": "1", **tap.env, **ours}
+        started = start(number, checkpoint, self._job, self._parts)
+        return self._watch(number, list(started.agents), Path(started.rings))
 
     def _watch(
         self, number: int, nodes: Sequence[str], rings: Path, *, from_end: bool = False
@@ -173,7 +134,7 @@ class Supervisor:
         logs = self._parts.folder.logs(number, nodes)
         if self._parts.mirror:
             self._parts.mirror.follow(logs, names=bool(self._job.nodes), from_end=from_end)
-        return Incarnation(number, nodes, partial(self._parts.watch, number, rings, logs), self._parts)
+        return Incarnation(number, nodes, rings, partial(self._parts.watch, number, rings, logs), self._parts)
 
     # --- ending and starting again ---
 
@@ -181,7 +142,9 @@ class Supervisor:
         """End whatever is left of the incarnation."""
         survivors = self._parts.launcher.stop(GRACE)
         if survivors:
-            self._degraded(incarnation.number, "degraded-survivors", pids=", ".join(map(str, survivors)))
+            self._parts.say_degraded(
+                incarnation.number, "degraded-survivors", pids=", ".join(map(str, survivors))
+            )
 
     def _restart(self, incarnation: Incarnation, cause: Cause) -> Incarnation:
         outcome = "failed" if incarnation.ended else "stopped"
@@ -192,7 +155,9 @@ class Supervisor:
             event = replace(event, checkpoint=str(checkpoint.path), step=checkpoint.step)
         self._recorder.write(event)
         self._close_findings(incarnation, "restart")
-        return self._start(incarnation.number + 1, checkpoint)
+        after = self._start(incarnation.number + 1, checkpoint)
+        self._parts.folder.keep_rings(incarnation.rings, running=after.number)
+        return after
 
     def _checkpoint(self) -> Checkpoint | None:
         """Return the newest valid checkpoint; what goes wrong in looking costs that, and not the job."""

@@ -55,7 +55,7 @@ class IncarnationStarted(Event, frozen=True, kw_only=True):
 
     incarnation: int
     agents: dict[str, int]
-    rings: str  # folder of the ring files
+    rings: str  # folder of the ring files while it runs
     checkpoint: str | None = None
     step: int | None = None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
@@ -17,6 +19,8 @@ from evenpace.errors import Problem
 DEFAULT_PARENT = "evenpace-runs"
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108
 IN_MEMORY = "evenpace-"
+WORKERS_OF_A_NODE = 8  # where nobody has counted them
+BYTES_OF_A_RING = 6 << 20  # with its groups
 # A memory-mapped ring needs a local file system: pages of these can block or vanish with the network.
 NETWORK_FILE_SYSTEMS = re.compile(
     r"nfs\d?|lustre|gpfs|mmfs|beegfs(_nodev)?|ceph|glusterfs|panfs|wekafs|afs|pvfs2|orangefs|cifs|smb\d?|9p|fuse\..+"
@@ -54,7 +58,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
-        self._ring_root: Path | None = None
+        self._in_memory: Path | None = None
 
     @classmethod
     def create(cls, path: Path) -> RunFolder:
@@ -97,30 +101,77 @@ class RunFolder:
         _make(self.path / "logs" / str(incarnation))
         return paths
 
-    def rings(self, incarnation: int) -> Path:
-        """Return the folder of the ring files, made where possible; in memory for a network file system."""
-        if self._ring_root is None:
-            self._ring_root = self._choose_ring_root()
-        path = self._ring_root / str(incarnation)
-        _make(path)
+    def rings(self, incarnation: int, nodes: int) -> Path:
+        """Return a folder for the ring files of an incarnation on `nodes` nodes, made where possible.
+
+        In memory where there is room, with a link in the run's folder: a store into a file on a disk can
+        wait for the disk. Else in the run's folder, if that is not on a network.
+        """
+        home = self.path / "rings" / str(incarnation)
+        try:
+            path = self._memory(nodes) / str(incarnation)
+            path.mkdir(exist_ok=True)
+        except OSError:
+            _make(home)
+            return home
+        _link(home, path)
         return path
 
-    def _choose_ring_root(self) -> Path:
-        if not is_network_file_system(self.path) or not os.access(SHARED_MEMORY, os.W_OK):
-            return self.path / "rings"
-        return Path(tempfile.mkdtemp(prefix=f"{IN_MEMORY}{self.path.name}-", dir=SHARED_MEMORY))
+    def _memory(self, nodes: int) -> Path:
+        """Return this run's folder in memory, for this user alone; raises OSError where there is no room."""
+        room = shutil.disk_usage(SHARED_MEMORY)
+        left = room.free - nodes * WORKERS_OF_A_NODE * BYTES_OF_A_RING
+        if left < room.total / 2 and not is_network_file_system(self.path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(SHARED_MEMORY))
+        if self._in_memory is None:
+            name = f"{IN_MEMORY}{self.path.name}-"
+            self._in_memory = Path(tempfile.mkdtemp(prefix=name, dir=SHARED_MEMORY))
+        return self._in_memory
+
+    def keep_rings(self, rings: Path | None, running: int | None = None) -> None:
+        """Move the rings of ended incarnations, such as `rings`, from memory into the run's folder.
+
+        Memory is freed in any case: nothing but a watcher of the `running` incarnation needs a ring.
+        """
+        for root in {rings.parent if rings else None, self._in_memory}:
+            if root and root.parent == SHARED_MEMORY and root.name.startswith(IN_MEMORY):
+                self._bring_home(root, str(running))
+
+    def _bring_home(self, root: Path, running: str) -> None:
+        for path in _entries(root):
+            if path.name != running:
+                _replace_link(self.path / "rings" / path.name, path)
+                shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):
+            root.rmdir()  # refused while an incarnation runs
 
 
-def release_rings(rings: Path) -> None:
-    """Free the memory of rings that `RunFolder.rings` put there; others are part of the run's folder."""
-    root = rings.parent
-    if root.parent == SHARED_MEMORY and root.name.startswith(IN_MEMORY):
-        shutil.rmtree(root, ignore_errors=True)
+def _link(link: Path, path: Path) -> None:
+    """Make a link; without it only the event log says where the rings are."""
+    _make(link.parent)
+    with suppress(OSError):
+        link.symlink_to(path)
+
+
+def _replace_link(link: Path, path: Path) -> None:
+    """Put a copy of `path` in the place of the link to it; a full disk gets none."""
+    part = link.with_name(f".{link.name}")
+    try:
+        shutil.copytree(path, part, symlinks=True)
+        link.unlink(missing_ok=True)
+        part.rename(link)
+    except OSError:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _make(path: Path) -> None:
     """Make a folder; a full or read-only disk must not stop the job, so whoever writes there finds out."""
-    try:
+    with suppress(OSError):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return
