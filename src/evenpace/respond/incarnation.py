@@ -87,9 +87,14 @@ class Incarnation:
     def settle(self) -> None:
         """Wait until the watcher has judged the end of every worker, but not for long."""
         deadline = self._parts.clock.monotonic() + SETTLE
-        while not self._watcher.settled() and self._parts.clock.monotonic() < deadline:
+        while not self._settled() and self._parts.clock.monotonic() < deadline:
             self._parts.clock.sleep(POLL)
             self.look()
+
+    def _settled(self) -> bool:
+        answers: list[bool] = []
+        self._guard(lambda: answers.append(self._watcher.settled()))
+        return any(answers)
 
     def _take(self) -> None:
         for event in self._watcher.poll():
