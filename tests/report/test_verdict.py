@@ -18,7 +18,15 @@ def test_the_verdict_names_who_what_when_and_what_was_done(demo: list[ev.Event])
 def test_a_run_without_findings_says_so() -> None:
     assert verdict(Story(), "en").startswith("No fault found.")
     ended = ev.RunEnded(time=ev.stamp(10), outcome="interrupted", exit_code=130)
-    assert verdict(tell([ended]), "en") == "No fault found. The run was interrupted by the user."
+    joined = ev.WorkerJoined(
+        time=ev.stamp(1), incarnation=0, rank=0, local_rank=0, world_size=1, node="n", pid=1, tap="native"
+    )
+    assert verdict(tell([joined, ended]), "en") == "No fault found. The run was interrupted by the user."
+
+
+def test_a_run_in_which_nobody_was_seen_is_not_called_healthy() -> None:
+    ended = ev.RunEnded(time=ev.stamp(10), outcome="finished", exit_code=0)
+    assert verdict(tell([ended]), "en").startswith("No worker was seen")
 
 
 def test_an_outcome_of_a_later_version_is_shown_as_it_is() -> None:

@@ -45,7 +45,8 @@ def test_a_job_that_ends_well_is_recorded_from_start_to_end(supervised: Maker) -
     run = supervised(["sh", "-c", "echo hello $EVENPACE_NODE; exit 0"])
     assert run.supervisor.run() == 0
     kinds = [type(event).__name__ for event in run.events()]
-    assert kinds == ["RunStarted", "IncarnationStarted", "IncarnationEnded", "RunEnded"]
+    assert kinds == ["RunStarted", "IncarnationStarted", "WatchDegraded", "IncarnationEnded", "RunEnded"]
+    assert "no worker of the job could be seen" in run.events(ev.WatchDegraded)[0].text
     assert run.folder.log(0, "here").read_text() == "hello here\n"
     assert run.events(ev.RunEnded)[0].outcome == "finished"
 
@@ -188,7 +189,8 @@ def test_a_watcher_that_fails_does_not_stop_the_job(supervised: Maker) -> None:
 
     run = supervised(["sh", "-c", "sleep 0.2; exit 4"], say)
     assert run.supervisor.run() == 4
-    *anew, blind = run.events(ev.WatchDegraded)
+    *anew, blind, unseen = run.events(ev.WatchDegraded)
+    assert "could be seen" in unseen.text
     assert ["begins anew" in event.text for event in anew] == [True] * 3
     assert "watching stopped" in blind.text
     assert all("a defect" in event.text for event in (*anew, blind))

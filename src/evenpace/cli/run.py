@@ -63,7 +63,7 @@ class Asked:
 
 
 @click.command(epilog=EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option("--nodes", type=click.IntRange(1), help="Emulate this many nodes here: one torchrun each.")
+@click.option("--nodes", type=click.IntRange(1, 256), help="Emulate this many nodes here: one torchrun each.")
 @click.option("--spares", type=click.IntRange(0), default=0, help="Further nodes, to replace a bad one.")
 @click.option(
     "--policy",
@@ -119,7 +119,9 @@ def command(**options: object) -> int:
 
     asked = Asked(**options)  # type: ignore[arg-type]  # click has converted each option
     if os.environ.get("EVENPACE_RUN"):
-        raise Problem("this is inside an `evenpace run` already; start the command itself")
+        raise Problem(
+            "this is inside an `evenpace run` already (EVENPACE_RUN is set); start the command itself"
+        )
     with Voice(sys.stderr, asked.lang) as voice:
         return _attach(asked, asked.attach, voice) if asked.attach else _run(asked, voice)
 
@@ -133,6 +135,14 @@ def _run(asked: Asked, voice: Voice) -> int:
         raise Problem("no command to run; write it after --, as in: evenpace run -- torchrun train.py")
     if asked.spares and not asked.nodes:
         raise Problem("--spares needs --nodes: the command as it is has no node to replace")
+    if asked.nodes and asked.min_nodes and asked.min_nodes > asked.nodes:
+        raise Problem(f"--min-nodes {asked.min_nodes} is more than --nodes {asked.nodes}; lower it")
+    if asked.checkpoint_dir and asked.checkpoint_dir.is_file():
+        raise Problem(
+            f"--checkpoint-dir {asked.checkpoint_dir} is a file; give the folder of the checkpoints"
+        )
+    if asked.run_dir == Path():
+        raise Problem("--run-dir would fill the current folder; give a folder of its own")
     require_program(asked.command)
     if asked.nodes:
         require_multinode(asked.command)

@@ -11,7 +11,7 @@ from evenpace.terms import say
 from evenpace.terms.retell import retell
 from evenpace.watch import events as ev
 
-_STATES = ("finished", "failed", "stopped", "interrupted", "running")
+_STATES = ("finished", "failed", "stopped", "interrupted", "running", "unknown")
 _ORDER = ("fault", "decision", "relief", "note", "run")  # of what the log says happened at one moment
 _SURE = 0.8  # confidence from which the verdict says it plainly
 _CLAUSES = 3  # a sentence holds no more; the rest is in the table
@@ -32,7 +32,8 @@ def verdict(story: Story, lang: str) -> str:
     grave = [f for f in story.ranked() if f.finding.severity is not Severity.INFO]
     end = say(f"report-run-{state(story)}", lang) if state(story) in _STATES else outcome(state(story), lang)
     if not grave:
-        return say("report-verdict-clean", lang, end=end)
+        seen = any(one.workers or len(one.iterations) for one in story.incarnations.values())
+        return say("report-verdict-clean" if seen or not story.end else "report-verdict-blind", lang, end=end)
     shown = sorted(grave[:_CLAUSES], key=lambda f: f.onset)
     clauses = [clause(story, f, lang) for f in shown]
     if len(grave) > len(shown):

@@ -63,6 +63,14 @@ class Incarnation:
             return 128 - code if code < 0 else code
         return self._logged_code() if None in self.codes.values() else 0
 
+    @property
+    def unknown(self) -> bool:
+        """Tell whether nobody knows how the job ended: adopted agents, and workers without a word."""
+        ledger = self._parts.recorder.ledger
+        return (
+            None in self.codes.values() and ledger.ended is None and len(ledger.exits) < max(1, ledger.joined)
+        )
+
     def _logged_code(self) -> int:
         ledger = self._parts.recorder.ledger
         if ledger.ended is None:

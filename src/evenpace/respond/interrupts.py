@@ -6,11 +6,12 @@ import signal
 from types import FrameType, TracebackType
 from typing import Any
 
-FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+FORWARDED = (*ENDING, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Interrupts:
-    """Collect SIGINT, SIGTERM and SIGHUP in a `with`; a signal that was ignored before stays ignored."""
+    """Collect what is meant for the job in a `with`; a signal that was ignored before stays ignored."""
 
     def __init__(self) -> None:
         self._pending: list[int] = []

@@ -16,6 +16,7 @@ from evenpace.watch.events import (
     RunEnded,
     RunStarted,
     WorkerExited,
+    WorkerJoined,
 )
 
 
@@ -39,6 +40,7 @@ class Ledger:
     raised_at: dict[int, str] = field(default_factory=dict)  # when a finding was first raised
     decided: dict[int, Decision] = field(default_factory=dict)
     exits: list[WorkerExited] = field(default_factory=list)
+    joined: int = 0  # workers seen in the current incarnation
 
     def apply(self, event: Event) -> None:
         """Add one event."""
@@ -48,7 +50,9 @@ class Ledger:
                 self.nodes, self.spares = tuple(event.nodes) or (event.host,), tuple(event.spares)
             case IncarnationStarted():
                 self.started, self.ended, self.pending, self.iteration = event, None, None, None
-                self.open, self.decided, self.exits = {}, {}, []
+                self.open, self.decided, self.exits, self.joined = {}, {}, [], 0
+            case WorkerJoined():
+                self.joined += 1
             case Iteration():
                 self.iteration = event.iteration
             case FindingRaised():

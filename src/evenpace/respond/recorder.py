@@ -37,6 +37,11 @@ class Recorder:
         self._last: Iteration | None = None
         self._continuity = Continuity()
 
+    @property
+    def lost(self) -> int:
+        """Return how many events could not be written."""
+        return self._writer.lost
+
     def load(self, event: Event) -> None:
         """Take in an event of the log; what a watcher says again after that is not written again."""
         self._note(event)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from evenpace.errors import Problem
 from evenpace.respond.checkpoints import Checkpoint, Skipped, newest_valid, set_aside
 from evenpace.respond.incarnation import POLL, Incarnation
+from evenpace.respond.interrupts import ENDING
 from evenpace.respond.judging import Cause, decision, judge
 from evenpace.respond.parts import Parts
 from evenpace.respond.starting import start
@@ -32,6 +33,7 @@ from evenpace.watch.events import (
 
 GRACE = 2.0  # seconds for agents to end by themselves; a stopped or hung worker never does
 GAVE_UP = 75  # EX_TEMPFAIL of sysexits.h
+UNKNOWN = 1  # how the job ended is not known: never taken for success
 
 
 class Supervisor:
@@ -114,13 +116,14 @@ class Supervisor:
             self._clock.sleep(POLL)
 
     def _pass_signals(self) -> None:
-        """Pass each signal on once; a second SIGINT ends the job by force."""
+        """Pass signals on; a second SIGINT ends the job by force."""
         for number in self._parts.interrupts.take():
-            if number not in self._interrupts:
-                self._parts.launcher.signal(number)
-            elif number == signal.SIGINT:
+            if number == signal.SIGINT and number in self._interrupts:
                 self._parts.launcher.stop(0.0)
-            self._interrupts.append(number)
+            else:
+                self._parts.launcher.signal(number)
+            if number in ENDING:
+                self._interrupts.append(number)
 
     # --- starting ---
 
@@ -198,11 +201,22 @@ class Supervisor:
         """Record that the job ended by itself, or by the user's signal, which leaves nothing behind."""
         if self._interrupts:
             self._stop(incarnation)
+        self._close_findings(incarnation, "ended")
+        self._say_what_was_missed(incarnation)
+        if incarnation.unknown and not self._interrupts:
+            self._ended(incarnation, "unknown", None)
+            return self._over("unknown", UNKNOWN)
         code = incarnation.exit_code
         outcome = "interrupted" if self._interrupts else "failed" if code else "finished"
-        self._close_findings(incarnation, "ended")
         self._ended(incarnation, outcome, code)
         return self._over(outcome, code)
+
+    def _say_what_was_missed(self, incarnation: Incarnation) -> None:
+        """Record in the log itself that nothing was seen, or that the log has gaps."""
+        if not self._recorder.ledger.joined:
+            self._parts.say_degraded(incarnation.number, "degraded-unseen")
+        if self._recorder.lost:
+            self._parts.say_degraded(incarnation.number, "degraded-lost", count=str(self._recorder.lost))
 
     def _ended(self, incarnation: Incarnation, outcome: str, code: int | None) -> None:
         self._recorder.write(

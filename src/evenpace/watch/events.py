@@ -160,7 +160,10 @@ class Decision(Event, frozen=True, kw_only=True):
 
 
 class IncarnationEnded(Event, frozen=True, kw_only=True):
-    """The job stopped. `outcome`: `finished`, `failed`, `stopped` (by us) or `interrupted` (by the user)."""
+    """The job stopped.
+
+    `outcome`: `finished`, `failed`, `stopped` (by us), `interrupted` (by the user) or `unknown`.
+    """
 
     incarnation: int
     outcome: str

@@ -17,6 +17,7 @@ import psutil
 from evenpace.errors import Problem
 
 DEFAULT_PARENT = "evenpace-runs"
+ROOM = 32 << 20  # bytes: a full disk would fail the job's own output
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108
 IN_MEMORY = "evenpace-"
 WORKERS_OF_A_NODE = 8  # where nobody has counted them
@@ -72,10 +73,16 @@ class RunFolder:
             (folder.path / "logs").mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder.path):
                 pass
+            free = shutil.disk_usage(folder.path).free
         except OSError as error:
             raise Problem(
                 f"cannot write the run folder {path}: {error.strerror}; choose another --run-dir"
             ) from error
+        if free < ROOM:
+            raise Problem(
+                f"the disk of {path} has {free >> 20} MiB left, logs and events need {ROOM >> 20}; "
+                "choose another --run-dir"
+            )
         return folder
 
     @classmethod

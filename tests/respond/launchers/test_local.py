@@ -72,11 +72,18 @@ def test_a_signal_reaches_the_agents(start: Start, tmp_path: Path, eventually: A
 
 @pytest.mark.parametrize(("foreground", "hears"), [(os.getpgrp(), True), (-1, False)])
 def test_a_terminal_reaches_its_foreground_group_alone(
-    monkeypatch: pytest.MonkeyPatch, start: Start, tmp_path: Path, foreground: int, hears: bool
+    monkeypatch: pytest.MonkeyPatch,
+    start: Start,
+    tmp_path: Path,
+    eventually: Any,
+    foreground: int,
+    hears: bool,
 ) -> None:
     """A Ctrl-C must not arrive twice; a signal from elsewhere must not be swallowed."""
     start("sleep 600", "a")
-    (agent,) = (process for process in members(str(tmp_path)) if process.ppid() == os.getpid())
+    found: list[psutil.Process] = []
+    eventually(lambda: found or found.extend(p for p in members(str(tmp_path)) if p.ppid() == os.getpid()))
+    agent = found[0]
     monkeypatch.setattr(os, "tcgetpgrp", lambda descriptor: foreground)
     with (tmp_path / "a").open() as terminal:
         monkeypatch.setattr("sys.stdin", terminal)

@@ -122,7 +122,11 @@ class LocalLauncher:
     def signal(self, number: int) -> None:
         """Pass a signal on, except a Ctrl-C that the terminal has already sent to the command."""
         for agent in self._agents.values():
-            if not (number == signal.SIGINT and agent.process and hears_terminal(agent.process.pid)):
+            if not (
+                number in (signal.SIGINT, signal.SIGQUIT)
+                and agent.process
+                and hears_terminal(agent.process.pid)
+            ):
                 agent.send(number)
 
     def stop(self, grace: float) -> list[int]:
