@@ -47,7 +47,7 @@ class TapEnvironment(NamedTuple):
     note: str
 
 
-def tap(  # noqa: PLR0917  the tap's signature
+def tap(
     ring_dir: Path, node: str, run: str, incarnation: int, base: Mapping[str, str], kind: str = "auto"
 ) -> TapEnvironment:
     note = os.environ.get("FAKE_TAP_NOTE", "")

@@ -132,7 +132,7 @@ nodes = st.lists(st.sampled_from(["node0", "node1", "node2", "node3", "spare0", 
     restarts=st.integers(0, 4),
     chosen=st.sampled_from(policy.POLICIES),
 )
-def test_no_rule_is_ever_broken(  # noqa: PLR0917  hypothesis fills them in
+def test_no_rule_is_ever_broken(
     fault: str, accused: list[str], confidence: float, limits: Limits, out: int, restarts: int, chosen: str
 ) -> None:
     situation = replace(BASE, policy=chosen, limits=limits, out=out, restarts=restarts)
