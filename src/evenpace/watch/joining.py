@@ -45,7 +45,6 @@ class WorkerIteration:
 class IterationJoiner:
     """Collect the workers' iterations and give them out when all workers' parts are there."""
 
-    skipped: int = 0
     _queues: dict[int, deque[WorkerIteration]] = field(default_factory=dict)
 
     def add(self, rank: int, part: WorkerIteration) -> None:
@@ -76,7 +75,6 @@ class IterationJoiner:
                 return {}
             if fate == "later":
                 self._queues[ranks[0]].popleft()
-                self.skipped += 1
                 return {}
             parts[rank] = self._queues[rank][0]
         for rank in ranks:

@@ -101,7 +101,6 @@ def _details(found: Disagreement, expected: Signature, by_rank: Mapping[int, Wor
         "count": len(found.issued) - len(odd),
         "sequence": found.sequence,
         "difference": say(f"difference-{difference}", "en"),
-        "difference_key": f"difference-{difference}",
     }
 
 

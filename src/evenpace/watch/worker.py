@@ -38,7 +38,6 @@ class Standing:
     completed: int
     entered_ns: int
     completed_ns: int
-    last: np.void  # the last operation it entered there
 
 
 @dataclass(slots=True)
@@ -191,8 +190,8 @@ def _standing(operations: Operations, before: Standing | None) -> Standing:
         completed = max(completed, int(done["sequence"].max()))
         completed_ns = max(completed_ns, int(done["complete"].max()))
     if before and before.entered > int(last["sequence"]):
-        return Standing(before.entered, completed, before.entered_ns, completed_ns, before.last)
-    return Standing(int(last["sequence"]), completed, int(last["enter"]), completed_ns, last)
+        return Standing(before.entered, completed, before.entered_ns, completed_ns)
+    return Standing(int(last["sequence"]), completed, int(last["enter"]), completed_ns)
 
 
 def _global_peers(peers: NDArray[np.int32], ranks: tuple[int, ...]) -> NDArray[np.int64]:
