@@ -1,0 +1,77 @@
+"""Which cases are alike: by the terms that they share, rare terms counting most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+from evenpace.findings import Finding, IncidentLink
+from evenpace.library.catalogue import Library
+from evenpace.library.facets import members
+from evenpace.library.records import FACETS, Incident
+from evenpace.terms import Term, label, term
+
+# A finding's symptom and cause say more about a case than the component that it went through.
+_WEIGHT = {"symptom": 1.5, "cause": 1.5, "component": 1.0, "factor": 0.5}
+_LEAST = 0.35  # of what a case with all the terms would score
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Hold a case that is alike: `score` from 0 to 1 (all terms shared), and the terms that it shares, telling ones first."""
+
+    incident: Incident
+    score: float
+    shared: tuple[Term, ...]
+
+    def why(self, lang: str) -> str:
+        """Say which terms are shared, in `lang`."""
+        return ", ".join(label(one.facet, one.slug, lang) for one in self.shared)
+
+
+def similar(library: Library, incident: Incident, limit: int = 5) -> tuple[Neighbour, ...]:
+    """Return the cases closest to a case, closest first."""
+    wanted = {facet: getattr(incident.terms, facet) for facet in FACETS}
+    return _closest(library, wanted, limit, without=incident)
+
+
+def for_finding(library: Library, finding: Finding, limit: int = 3) -> tuple[Neighbour, ...]:
+    """Return the cases closest to a finding, with what they share; none where the finding has no terms."""
+    wanted = {facet: getattr(finding.terms, facet) for facet in FACETS}
+    return _closest(library, wanted, limit)
+
+
+def links(library: Library, finding: Finding, lang: str, limit: int = 3) -> tuple[IncidentLink, ...]:
+    """Return `for_finding` as the links that a finding carries, with the case's title and the reason in `lang`."""
+    return tuple(
+        IncidentLink(near.incident.id, f"{near.incident.text(lang).title} ({near.why(lang)})")
+        for near in for_finding(library, finding, limit)
+    )
+
+
+def _closest(
+    library: Library, wanted: Mapping[str, Sequence[str]], limit: int, without: Incident | None = None
+) -> tuple[Neighbour, ...]:
+    weights = {
+        (facet, slug): _WEIGHT[facet] * log(1 + len(library.incidents) / bits.bit_count())
+        for facet, slugs in wanted.items()
+        for slug in slugs
+        if (bits := library.facets.bits[facet].get(slug, 0))
+    }
+    scores: dict[int, float] = {}
+    for (facet, slug), weight in weights.items():
+        for row in members(library.facets.bits[facet][slug]):
+            scores[row] = scores.get(row, 0.0) + weight
+    if without is not None:
+        scores.pop(library.row(without), None)
+    whole = sum(weights.values())
+    ranked = sorted(scores, key=lambda row: (-scores[row], row))[:limit]
+    kept = [row for row in ranked if scores[row] >= _LEAST * whole]
+    return tuple(_neighbour(library.incidents[row], scores[row] / whole, weights) for row in kept)
+
+
+def _neighbour(incident: Incident, score: float, weights: Mapping[tuple[str, str], float]) -> Neighbour:
+    shared = [pair for pair in weights if pair[1] in getattr(incident.terms, pair[0])]
+    shared.sort(key=lambda pair: -weights[pair])
+    return Neighbour(incident, round(score, 3), tuple(term(*pair) for pair in shared))
