@@ -1,8 +1,9 @@
 """Text to search tokens, the same for English and Korean, for the index and for a query.
 
-Korean is not split into words: a run of Hangul becomes overlapping pairs of syllables, so that 학습 is found in 학습이
-and in 사전학습 without a dictionary, and the pairs' order makes it exact. Latin words and numbers stay whole, with
-their stem and parts beside them. Codes such as `Xid 79` become one token, so that 79 belongs to its Xid.
+Korean is not split into words: a run of Hangul becomes overlapping pairs of syllables, so that 학습 is
+found in 학습이 and in 사전학습 without a dictionary, and the pairs' order makes it exact. Latin words and
+numbers stay whole, with their stem and parts beside them. Codes such as `Xid 79` become one token, so that
+79 belongs to its Xid.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def fold(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a text in order, for exact sequences: whole words, pairs of syllables, pairs across a space."""
+    """Return a text's tokens in order: whole words, pairs of syllables, and pairs across a space."""
     found: list[str] = []
     folded = fold(text)
     before: tuple[int, str] | None = None  # end and last syllable of the run before
@@ -118,7 +119,7 @@ def pairs(run: str) -> list[str]:
 
 
 def codes(folded: str) -> Iterator[str]:
-    """Yield each numbered code of a folded text as one token: `xid 79` → `xid79`; lists count (`xid 48, 63`)."""
+    """Yield the numbered codes of a folded text, one token each: `xid 79` → `xid79`, also in lists."""
     for match in _CODE_IN_WORD.finditer(folded):
         yield match.group(1)
         yield match.group(1) + match.group(2)

@@ -52,8 +52,8 @@ class Suggestion:
 class Result:
     """Hold one page of the answer and what belongs to all of it.
 
-    `counts`: facet → value → cases, without the facet's own filter. `recommended`: filters that the query's words name,
-    then those that set the answer apart. `frequent`: the terms that the matching cases carry most, facet by facet.
+    `counts`: facet → value → cases, without the facet's own filter. `recommended`: filters that the query's
+    words name, then those that set the answer apart. `frequent`: the terms that most matching cases carry.
     """
 
     incidents: tuple[Incident, ...]

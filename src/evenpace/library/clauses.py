@@ -1,7 +1,8 @@
 """A query as clauses: every clause must match, each in one of its ways.
 
-A clause is a word of the query, or words that name a term of the vocabulary ("throughput drop", 처리량 급락): these
-match the words themselves, the cases that carry the term, and, more weakly, the term's other names in either language.
+A clause is a word of the query, or words that name a term of the vocabulary ("throughput drop", 처리량 급락):
+these match the words themselves, the cases that carry the term, and, more weakly, the term's other names in
+either language.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from evenpace.terms import Term, facets
 
 LONGEST_QUERY = 400
 MOST_CLAUSES = 24
+_LONGEST_TEXT = 4000
 _LONGEST_NAME = 6  # words
 
 
@@ -78,7 +80,7 @@ def clauses(text: str) -> list[Clause]:
 
 def named_terms(text: str) -> list[Term]:
     """Return the terms that the words of a text name, in order."""
-    words = analyser.units(text[:LONGEST_QUERY])
+    words = analyser.units(text[:_LONGEST_TEXT])
     found: dict[Term, None] = {}
     at = 0
     while at < len(words):

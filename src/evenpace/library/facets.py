@@ -1,7 +1,8 @@
 """Facets: how many of the matching cases carry each value, by bitsets.
 
-Values of one facet are alternatives (OR), facets narrow each other (AND), and the counts of a facet ignore its own
-filter, so that a user sees what another choice would give. A bitset is a Python integer whose bit n is row n.
+Values of one facet are alternatives (OR), facets narrow each other (AND), and the counts of a facet ignore
+its own filter, so that a user sees what another choice would give. A bitset is a Python integer whose bit n
+is row n.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The graph of terms: which occur together in the cases of an answer, and how much more often than by chance."""
+"""The graph of terms: which occur together in the cases of an answer, and how much more than by chance."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Hold the terms of an answer and their edges, strongest first; `cases` only where they are few enough to draw."""
+    """Hold the terms of an answer and their edges, strongest first; `cases` only where they are few."""
 
     total: int
     nodes: tuple[Node, ...]

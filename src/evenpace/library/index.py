@@ -1,6 +1,7 @@
 """The text index: which cases a query matches, and which match best.
 
-Rows are numbers of cases in the order given. The index lives in memory and is built at start: YAML is the only truth.
+Rows are numbers of cases in the order given. The index lives in memory and is built at start: YAML is the
+only truth.
 """
 
 from __future__ import annotations

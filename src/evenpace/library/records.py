@@ -1,6 +1,6 @@
 """One incident: its record, and how a file of it is read.
 
-A file `IL-NNNN.yaml` is untrusted input: it is read by YAML's safe loader, up to a size, into these types only.
+A file `IL-NNNN.yaml` is untrusted input: YAML's safe loader reads it, up to a size, into these types only.
 """
 
 from __future__ import annotations

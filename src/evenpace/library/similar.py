@@ -8,7 +8,9 @@ from math import log
 
 from evenpace.findings import Finding, IncidentLink
 from evenpace.library.catalogue import Library
+from evenpace.library.clauses import named_terms
 from evenpace.library.facets import members
+from evenpace.library.judges import judge_of
 from evenpace.library.records import FACETS, Incident
 from evenpace.terms import Term, label, term
 
@@ -19,7 +21,7 @@ _LEAST = 0.35  # of what a case with all the terms would score
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Hold a case that is alike: `score` from 0 to 1 (all terms shared), and the terms that it shares, telling ones first."""
+    """Hold a case that is alike: `score` from 0 to 1 (all terms shared), and what it shares, rarest first."""
 
     incident: Incident
     score: float
@@ -33,17 +35,26 @@ class Neighbour:
 def similar(library: Library, incident: Incident, limit: int = 5) -> tuple[Neighbour, ...]:
     """Return the cases closest to a case, closest first."""
     wanted = {facet: getattr(incident.terms, facet) for facet in FACETS}
-    return _closest(library, wanted, limit, without=incident)
+    return _closest(library, wanted, limit, least=_LEAST, without=incident)
 
 
 def for_finding(library: Library, finding: Finding, limit: int = 3) -> tuple[Neighbour, ...]:
-    """Return the cases closest to a finding, with what they share; none where the finding has no terms."""
-    wanted = {facet: getattr(finding.terms, facet) for facet in FACETS}
-    return _closest(library, wanted, limit)
+    """Return the cases closest to a finding, with what they share; none where nothing but one term is shared.
+
+    A finding's terms are its own, those that its fault is known by, and those that its evidence names.
+    """
+    wanted = {facet: dict.fromkeys(getattr(finding.terms, facet)) for facet in FACETS}
+    if judge := judge_of(finding.fault):
+        for facet, slugs in judge.terms.items():
+            wanted[facet] |= dict.fromkeys(slugs)
+    for named in named_terms(" ".join(line.text or "" for line in finding.evidence)):
+        wanted[named.facet][named.slug] = None
+    near = _closest(library, {facet: tuple(slugs) for facet, slugs in wanted.items()}, limit, least=0.0)
+    return tuple(one for one in near if len({shared.facet for shared in one.shared}) > 1)
 
 
 def links(library: Library, finding: Finding, lang: str, limit: int = 3) -> tuple[IncidentLink, ...]:
-    """Return `for_finding` as the links that a finding carries, with the case's title and the reason in `lang`."""
+    """Return `for_finding` as a finding carries it: the case's title and the reason, in `lang`."""
     return tuple(
         IncidentLink(near.incident.id, f"{near.incident.text(lang).title} ({near.why(lang)})")
         for near in for_finding(library, finding, limit)
@@ -51,7 +62,12 @@ def links(library: Library, finding: Finding, lang: str, limit: int = 3) -> tupl
 
 
 def _closest(
-    library: Library, wanted: Mapping[str, Sequence[str]], limit: int, without: Incident | None = None
+    library: Library,
+    wanted: Mapping[str, Sequence[str]],
+    limit: int,
+    *,
+    least: float,
+    without: Incident | None = None,
 ) -> tuple[Neighbour, ...]:
     weights = {
         (facet, slug): _WEIGHT[facet] * log(1 + len(library.incidents) / bits.bit_count())
@@ -67,7 +83,7 @@ def _closest(
         scores.pop(library.row(without), None)
     whole = sum(weights.values())
     ranked = sorted(scores, key=lambda row: (-scores[row], row))[:limit]
-    kept = [row for row in ranked if scores[row] >= _LEAST * whole]
+    kept = [row for row in ranked if scores[row] >= least * whole]
     return tuple(_neighbour(library.incidents[row], scores[row] / whole, weights) for row in kept)
 
 

@@ -91,21 +91,19 @@ class _Page:
                 self.data = records.parse(text)
         except (yaml.YAMLError, RecursionError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
-            what = getattr(error, "problem", None) or str(error) or "nested too deeply"
+            what = getattr(error, "problem", None) or str(error)
             fix = "quote a text that holds ': ' or begins with one of `@%[{&*!|>#, and indent by two spaces"
             self.first.append(Flaw(self.path, mark.line + 1 if mark else 1, f"not YAML: {what}", fix))
 
     def _forbidden(self, text: str) -> Iterator[Flaw]:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            line = event.start_mark.line + 1
+            line = event.start_mark.line + 1 if event.start_mark else 1
             if getattr(event, "anchor", None):
                 yield Flaw(
                     self.path, line, "anchors and aliases are not allowed", "write the text out, or quote it"
                 )
-            if getattr(event, "tag", None):
-                yield Flaw(
-                    self.path, line, f"tag {event.tag!r} is not allowed", "quote a text that begins with !"
-                )
+            if tag := getattr(event, "tag", None):
+                yield Flaw(self.path, line, f"tag {tag!r} is not allowed", "quote a text that begins with !")
 
     def ids(self) -> list[tuple[str, int]]:
         """Return the ids that the file claims, with their lines."""

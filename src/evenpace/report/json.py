@@ -9,6 +9,7 @@ import msgspec
 
 from evenpace.findings import Finding, to_builtins
 from evenpace.report import view
+from evenpace.report.incidents import alike
 from evenpace.report.loss import lost
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.verdict import state, verdict
@@ -44,6 +45,7 @@ def _say(finding: Finding, lang: str) -> Finding:
         summary=sentence(finding, lang),
         advice=tuple(replace(advice, text=retell(advice.text, lang)) for advice in finding.advice),
         missing=tuple(retell(text, lang) for text in finding.missing),
+        incidents=alike(finding, lang),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenpace.findings import Finding, Subject
+from evenpace.report.incidents import alike
 from evenpace.report.iterations import Floats
 from evenpace.report.loss import Lost, lost
 from evenpace.report.story import Incarnation, Raised, Story
@@ -151,7 +152,7 @@ def _card(story: Story, raised: Raised, lang: str) -> Card:
         evidence=_evidence(finding, lang),
         advice=[(line(retell(a.text, lang)), clean(a.command or "")) for a in finding.advice],
         missing=[line(retell(text, lang)) for text in finding.missing],
-        incidents=[(line(link.id), line(link.why)) for link in finding.incidents],
+        incidents=[(line(link.id), line(link.why)) for link in alike(finding, lang)],
     )
 
 
