@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs reference bench-faults bench-overhead bench-recovery bench-zero-touch clean
+.PHONY: help demo test lint docs reference bench-faults bench-library bench-overhead bench-recovery bench-zero-touch clean
 
 help:
 	@echo "make demo              set up, train a small GPT on four emulated nodes, disturb it, show the report"
@@ -18,6 +18,7 @@ help:
 	@echo "make docs              build the documentation into site/"
 	@echo "make reference         write docs/reference/ anew from the code"
 	@echo "make bench-faults      every fault at many seeds: verdicts, times, false alarms"
+	@echo "make bench-library     search over 100,000 synthetic incidents, and how fast the real library opens"
 	@echo "make bench-overhead    iteration time with and without evenpace, in interleaved pairs"
 	@echo "make bench-recovery    how soon training goes on after a crash or a hang, and what is repeated"
 	@echo "make bench-zero-touch  iteration times against the timers of unchanged scripts in four layouts"
@@ -43,6 +44,9 @@ reference: $(VENV)/ready
 
 bench-faults: $(VENV)/ready
 	$(BIN)/python benchmarks/faults.py --write
+
+bench-library: $(VENV)/ready
+	$(BIN)/python benchmarks/library.py --write
 
 bench-overhead: $(VENV)/ready
 	$(BIN)/python benchmarks/overhead.py --write
