@@ -141,7 +141,7 @@ def _document(row: int, incident: Incident) -> tantivy.Document:
     from tantivy import Document
 
     titles = "\n".join(incident.text(lang).title for lang in LANGUAGES)
-    body = "\n".join(_texts(incident))
+    body = "\n".join(texts(incident))
     document = Document()
     document.add_unsigned("row", row)
     for pair in values(incident):
@@ -153,7 +153,8 @@ def _document(row: int, incident: Incident) -> tantivy.Document:
     return document
 
 
-def _texts(incident: Incident) -> Iterator[str]:
+def texts(incident: Incident) -> Iterator[str]:
+    """Yield all that is searched of a case."""
     yield from (incident.id, *incident.also, incident.organisation, str(incident.year))
     for lang in LANGUAGES:
         text = incident.text(lang)
