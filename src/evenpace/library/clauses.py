@@ -128,7 +128,7 @@ def _key(words: list[Unit]) -> str:
 
 
 def _names_of(term: Term) -> tuple[str, ...]:
-    return (term.en, term.ko, *getattr(term, "synonyms", ()))
+    return (term.en, term.ko, *term.synonyms)
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 LANGUAGES = ("en", "ko")
@@ -28,7 +28,7 @@ class UnknownTerm(KeyError):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Hold one term: its slug never changes, its labels may. `definition_ko` is empty where there is none."""
+    """Hold one term: its slug never changes, its labels may. `synonyms` are what people search for instead."""
 
     facet: str
     slug: str
@@ -36,6 +36,7 @@ class Term:
     ko: str
     definition: str
     definition_ko: str = ""
+    synonyms: tuple[str, ...] = ()
 
 
 def facets() -> dict[str, dict[str, Term]]:
@@ -84,9 +85,13 @@ def _vocabulary() -> dict[str, dict[str, Term]]:
     data = json.loads((_HERE / "vocabulary.json").read_text(encoding="utf-8"))
     data["fault"] = tomllib.loads((_HERE / "faults.toml").read_text(encoding="utf-8"))
     return {
-        facet: {slug: Term(facet=facet, slug=slug, **fields) for slug, fields in terms.items()}
+        facet: {slug: _term(facet, slug, fields) for slug, fields in terms.items()}
         for facet, terms in data.items()
     }
+
+
+def _term(facet: str, slug: str, fields: Mapping[str, Any]) -> Term:
+    return Term(facet, slug, **{**fields, "synonyms": tuple(fields.get("synonyms", ()))})
 
 
 def _lookup(known: Mapping[str, _T], name: str, what: str) -> _T:
