@@ -47,8 +47,8 @@ class Graph:
     cases: tuple[Incident, ...]
 
 
-def graph(library: Library, query: Query, *, least: int = 2) -> Graph:
-    """Return the graph of the cases that `query` finds; an edge needs `least` cases.
+def graph(library: Library, query: Query, *, least: int = 2, most: int = MOST_EDGES) -> Graph:
+    """Return the graph of the cases that `query` finds: at most `most` edges of at least `least` cases.
 
     Lift is P(a, b) / (P(a) P(b)) over these cases, so that a frequent term is not tied to everything.
     """
@@ -70,6 +70,6 @@ def graph(library: Library, query: Query, *, least: int = 2) -> Graph:
     return Graph(
         total=total,
         nodes=tuple(sorted(sets, key=lambda node: (-node.count, node.key))),
-        edges=tuple(edges[:MOST_EDGES]),
+        edges=tuple(edges[:most]),
         cases=tuple(library.incidents[row] for row in members(matching)) if few else (),
     )
