@@ -22,7 +22,7 @@ function draw() {
   box.classList.add("drawn");
   const elements = [...data.nodes, ...data.edges].map((one) => ({ data: one }));
   const still = { name: "circle", animate: false, sort: (a, b) => a.data("kind").localeCompare(b.data("kind")) };
-  const view = cytoscape({ container: box, elements, style: style(), layout: still, minZoom: 0.2, maxZoom: 4, wheelSensitivity: 0.3 });
+  const view = cytoscape({ container: box, elements, style: style(), layout: still, minZoom: 0.2, maxZoom: 4 });
   view.layout({ name: "cose", animate: false, randomize: false, nodeRepulsion: () => 60000, idealEdgeLength: () => 90, numIter: 800, padding: 20 }).run();
   return view;
 }
