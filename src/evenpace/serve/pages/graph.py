@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from evenpace.library.catalogue import Library
 from evenpace.library.facets import FACETS
-from evenpace.library.graph import Graph, Node, graph
+from evenpace.library.graph import Edge, Graph, Node, graph
 from evenpace.library.records import FACETS as OF_TERMS
 from evenpace.serve.pages.cases import chips, choices
 from evenpace.serve.render import harmless, name, page, state_of
@@ -37,7 +37,9 @@ def router(library: Library) -> APIRouter:
             title=say("serve-graph", state.lang),
             graph=made,
             nodes=[(node, name(node.facet, node.slug, state.lang), _url(node, state)) for node in made.nodes],
-            edges=[(edge, _end(edge.one, state), _end(edge.other, state)) for edge in made.edges[:_LISTED]],
+            edges=[
+                (edge, _end(edge.one, state), _end(edge.other, state)) for edge in _telling(made)[:_LISTED]
+            ],
             data=harmless(_drawing(made, state)),
             everything=len(library.incidents),
             choices={facet: list(choices(result, state, facet)) for facet in FACETS},
@@ -58,6 +60,11 @@ def _end(key: str, state: State) -> tuple[str, str, str]:
     return facet, name(facet, slug, state.lang), f"/terms/{facet}/{slug}?lang={state.lang}"
 
 
+def _telling(made: Graph) -> list[Edge]:
+    """Leave out ties with a term that all cases carry, such as one that was filtered by."""
+    return [edge for edge in made.edges if edge.lift != 1]
+
+
 def _drawing(made: Graph, state: State) -> dict[str, Any]:
     """Return nodes and edges as cytoscape takes them."""
     edges = [
@@ -68,9 +75,9 @@ def _drawing(made: Graph, state: State) -> dict[str, Any]:
             "count": edge.count,
             "lift": edge.lift,
         }
-        for edge in made.edges[:_DRAWN]
+        for edge in _telling(made)[:_DRAWN]
     ]
-    tied = {key for edge in made.edges[:_DRAWN] for key in (edge.one, edge.other)}
+    tied = {key for edge in _telling(made)[:_DRAWN] for key in (edge.one, edge.other)}
     nodes = [
         {
             "id": node.key,
