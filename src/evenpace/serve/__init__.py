@@ -1,0 +1,1 @@
+"""The library as a site and a JSON API: read-only, on this machine only by default."""
