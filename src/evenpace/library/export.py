@@ -126,10 +126,10 @@ def _section(name: str, lang: str, items: Sequence[str]) -> list[str]:
 
 
 def _terms(incident: Incident, facet: str, lang: str) -> list[str]:
-    slugs = getattr(incident.terms, facet, ())
-    return (
-        [", ".join(f"{_inline(term_name(facet, slug, lang))} (`{slug}`)" for slug in slugs)] if slugs else []
-    )
+    named = [
+        f"{_inline(term_name(facet, slug, lang))} (`{slug}`)" for slug in getattr(incident.terms, facet, ())
+    ]
+    return [", ".join(named)] if named else []
 
 
 def _alike(one: Neighbour, lang: str) -> str:
