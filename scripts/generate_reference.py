@@ -135,19 +135,17 @@ def term_page() -> Iterator[str]:
     """List the vocabulary in both languages; each term has an anchor `<facet>-<slug>`."""
     yield from ("# Terms", "", "Findings, checks and incidents use these terms and nothing else.", "")
     for facet, known in reversed(terms.facets().items()):
+        searched = any(term.synonyms for term in known.values())
+        head = ["Term", "English", "Korean", "Definition", *(["Also found by"] if searched else [])]
         yield from (f"## {facet.capitalize()}", "")
-        yield from table(
-            ["Term", "English", "Korean", "Definition"],
-            (
-                (
-                    f'<span id="{facet}-{slug}"></span>`{slug}`',
-                    term.en,
-                    term.ko,
-                    "<br>".join(filter(None, (term.definition, term.definition_ko))),
-                )
-                for slug, term in known.items()
-            ),
-        )
+        yield from table(head, (term_row(term, len(head)) for term in known.values()))
+
+
+def term_row(term: terms.Term, width: int) -> tuple[str, ...]:
+    """Return a term's cells, as many as the table is wide."""
+    anchor = f'<span id="{term.facet}-{term.slug}"></span>`{term.slug}`'
+    definition = f"{term.definition}<br>{term.definition_ko}"
+    return (anchor, term.en, term.ko, definition, ", ".join(term.synonyms))[:width]
 
 
 def fault_page() -> Iterator[str]:

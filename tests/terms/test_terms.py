@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -32,9 +34,30 @@ MAIN_JOB = {
     "launch-rendezvous",
 }
 
+SEED_LABELS = [
+    ("component", "gpu-hw", "GPU 하드웨어·메모리"),
+    ("component", "ib-fabric", "InfiniBand 패브릭"),
+    ("component", "nccl", "NCCL"),
+    ("component", "gpu-driver", "GPU 드라이버"),
+    ("symptom", "gpu-not-visible", "GPU 인식 불가"),
+    ("factor", "monitoring-blind-spot", "모니터링 사각지대"),
+]
+# An ECC error is what broke, and also what is seen.
+SHARED = {"eccerror", "ecc오류"}
+TOO_BROAD = set("error failure fault gpu node training 오류 장애 고장 학습 노드 원인".split())
+
 
 def all_terms() -> list[terms.Term]:
     return [term for facet in terms.facets().values() for term in facet.values()]
+
+
+def spelled(name: str) -> str:
+    """Return what names are compared by: without case, spaces and joining marks."""
+    return re.sub(r"[\s·/-]", "", name.casefold())
+
+
+def is_korean(text: str) -> bool:
+    return any("가" <= letter <= "힣" for letter in text)
 
 
 def placeholders(template: str) -> Counter[str]:
@@ -56,7 +79,42 @@ def test_term_is_complete(term: terms.Term) -> None:
     assert term.en
     assert term.ko
     assert term.definition.endswith(".")
-    assert bool(term.definition_ko) == (term.facet == "fault")
+    assert term.definition_ko.endswith(".")
+    assert bool(term.synonyms) == (term.facet != "fault")
+
+
+@pytest.mark.parametrize(
+    "term", [one for one in all_terms() if one.facet != "fault"], ids=lambda term: f"{term.facet}/{term.slug}"
+)
+def test_term_is_found_in_both_languages(term: terms.Term) -> None:
+    assert 2 <= len(term.synonyms) <= 10
+    assert any(is_korean(word) for word in term.synonyms)
+    assert not all(is_korean(word) for word in term.synonyms)
+    assert not {word.casefold() for word in term.synonyms} & {term.en.casefold(), term.ko.casefold()}
+
+
+def test_a_name_means_one_term_of_a_facet() -> None:
+    for facet in terms.facets().values():
+        meant = [{spelled(name) for name in (term.en, term.ko, *term.synonyms)} for term in facet.values()]
+        assert [name for name, count in Counter(chain.from_iterable(meant)).items() if count > 1] == []
+
+
+def test_a_synonym_is_shared_between_facets_only_on_purpose() -> None:
+    meant = [
+        {spelled(name) for term in facet.values() for name in term.synonyms}
+        for facet in terms.facets().values()
+    ]
+    counts = Counter(chain.from_iterable(meant))
+    assert {name for name, count in counts.items() if count > 1} == SHARED
+
+
+def test_no_synonym_is_so_broad_that_it_means_nothing() -> None:
+    assert {spelled(word) for term in all_terms() for word in term.synonyms} & TOO_BROAD == set()
+
+
+@pytest.mark.parametrize(("facet", "slug", "label"), SEED_LABELS)
+def test_labels_of_the_seed_pages_stay(facet: str, slug: str, label: str) -> None:
+    assert terms.label(facet, slug, "ko") == label
 
 
 def test_labels_are_unique_within_a_facet() -> None:

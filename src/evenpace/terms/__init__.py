@@ -28,14 +28,14 @@ class UnknownTerm(KeyError):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Hold one term: its slug never changes, its labels may. `synonyms` are what people search for instead."""
+    """Hold one term: its slug never changes, its labels may. `synonyms` are what people type for it."""
 
     facet: str
     slug: str
     en: str
     ko: str
     definition: str
-    definition_ko: str = ""
+    definition_ko: str
     synonyms: tuple[str, ...] = ()
 
 
