@@ -38,8 +38,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """Show the incident library as a site until Ctrl-C.
 
-    It is read-only, sends nothing anywhere and answers on this machine only. Another address needs a token and
-    the names under which it is opened:
+    It is read-only, sends nothing anywhere and answers on this machine only. Another address needs a token
+    and the names under which it is opened:
 
     \b
         evenpace serve

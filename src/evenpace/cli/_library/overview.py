@@ -1,0 +1,129 @@
+"""The vocabulary, the graph and the numbers of the library."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from difflib import get_close_matches
+from pathlib import Path
+
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from evenpace.errors import Problem
+from evenpace.library.catalogue import Library, Query
+from evenpace.library.graph import graph
+from evenpace.library.judges import judges_of
+from evenpace.library.records import FACETS
+from evenpace.report.show import terminal
+from evenpace.report.text import pairs
+from evenpace.report.words import line
+from evenpace.terms import Term, facets, label, say
+
+_TOP = 10
+
+
+def library(folder: Path | None) -> Library:
+    """Open the library; raises Problem."""
+    return Library.open(folder)
+
+
+def terms(lib: Library, facet: str | None, slug: str | None, form: str, lang: str) -> None:
+    """Print the vocabulary, one facet, or one term; raises Problem for an unknown term."""
+    known = facets()
+    if facet and slug:
+        if slug not in known[facet]:
+            near = get_close_matches(slug, known[facet], 1)
+            hint = f"did you mean {near[0]}?" if near else f"`evenpace library terms {facet}` lists them"
+            raise Problem(f"there is no {facet} {slug[:40]!r}; {hint}")
+        _one(lib, known[facet][slug], form, lang)
+        return
+    chosen = [one for name in ([facet] if facet else FACETS) for one in known[name].values()]
+    if form == "json":
+        _json(terms=[msgspec.to_builtins(one) | {"cases": _count(lib, one)} for one in chosen])
+        return
+    table = _table(say("library-term", lang), "", say("library-cases", lang))
+    for one in chosen:
+        table.add_row(f"{one.facet} {one.slug}", label(one.facet, one.slug, lang), str(_count(lib, one)))
+    terminal().print(table)
+
+
+def ties(lib: Library, asked: Query, limit: int, form: str, lang: str) -> None:
+    """Print the strongest ties of the graph of an answer."""
+    made = graph(lib, asked, most=limit)
+    if form == "json":
+        page = msgspec.to_builtins(made)
+        _json(**page | {"cases": [one.id for one in made.cases]})
+        return
+    table = _table(
+        say("library-term", lang), say("library-goes-with", lang), say("library-cases", lang), "lift"
+    )
+    for edge in made.edges:
+        one, other = (key.partition(":") for key in (edge.one, edge.other))
+        table.add_row(
+            label(one[0], one[2], lang), label(other[0], other[2], lang), str(edge.count), f"{edge.lift:.1f}"
+        )
+    console = terminal()
+    console.print(table)
+    console.print(Text(say("library-total", lang, count=made.total, all=len(lib.incidents)), style="dim"))
+
+
+def stats(lib: Library, form: str, lang: str) -> None:
+    """Print how many cases there are, by what."""
+    counts = {
+        name: Counter(str(getattr(one, name)) for one in lib.incidents)
+        for name in ("verified", "kind", "scope", "year", "organisation")
+    }
+    for facet in FACETS:
+        counts[facet] = Counter({slug: bits.bit_count() for slug, bits in lib.facets.bits[facet].items()})
+    if form == "json":
+        _json(cases=len(lib.incidents), counts={name: dict(of.most_common()) for name, of in counts.items()})
+        return
+    rows = [(say("library-cases", lang), str(len(lib.incidents)))]
+    for name, of in counts.items():
+        top = sorted(of.items(), reverse=True) if name == "year" else of.most_common(_TOP)
+        listed = ", ".join(f"{_called(name, value, lang)} {count}" for value, count in top)
+        rows.append((say(f"library-{name}", lang), listed))
+    terminal().print(pairs(rows))
+
+
+def _called(name: str, value: str, lang: str) -> str:
+    if name in FACETS:
+        return label(name, value, lang)
+    return say(f"library-{name}-{value}", lang) if name in ("kind", "scope", "verified") else line(value)
+
+
+def _one(lib: Library, one: Term, form: str, lang: str) -> None:
+    found = lib.search(Query("", {one.facet: (one.slug,)}), limit=1000).incidents
+    named = [f"evenpace {judge.by}: {judge.label(lang)}" for judge in judges_of(one.facet, one.slug)]
+    if form == "json":
+        _json(term=msgspec.to_builtins(one), cases=[case.id for case in found])
+        return
+    definition = one.definition_ko if lang == "ko" else one.definition
+    rows = [
+        (f"{one.facet} {one.slug}", label(one.facet, one.slug, lang)),
+        ("", definition),
+        (say("library-synonyms", lang), ", ".join(one.synonyms)),
+        (say("library-judges", lang), "\n".join(named) or say("library-no-judge", lang)),
+        (
+            say("library-cases", lang),
+            "\n".join(f"{case.id}  {line(case.text(lang).title)}" for case in found),
+        ),
+    ]
+    terminal().print(pairs(rows))
+
+
+def _count(lib: Library, one: Term) -> int:
+    return lib.facets.bits[one.facet].get(one.slug, 0).bit_count()
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    return table
+
+
+def _json(**page: object) -> None:
+    print(json.dumps({"schema": 1} | page, ensure_ascii=False, indent=2))
