@@ -23,8 +23,8 @@ from evenpace.library.records import FACETS, Incident, Scope
 from evenpace.library.similar import similar
 from evenpace.serve import answers
 from evenpace.serve.answers import Refused
-from evenpace.serve.state import LAST_PAGE, MOST_VALUES, read_state
-from evenpace.terms import Term, facets
+from evenpace.serve.state import LAST_PAGE, MOST_VALUES
+from evenpace.terms import Term, UnknownTerm, facets, term
 
 MOST_PER_PAGE = 100
 # Each operation can also answer with these; the last two come from what stands before the site.
@@ -79,9 +79,15 @@ class Asked(BaseModel):
     lang: _Lang = None
 
     def query(self) -> catalogue.Query:
-        """Return the query; raises Problem for a value that cannot be."""
-        chosen = ((facet, value) for facet in library_facets.FACETS for value in getattr(self, facet))
-        return read_state([("q", self.q), *chosen]).query
+        """Return the query; raises Problem for a term that the vocabulary does not have."""
+        filters: dict[str, tuple[str, ...]] = {}
+        for facet in library_facets.FACETS:
+            values = (value.strip() for text in getattr(self, facet) for value in text.split(","))
+            if chosen := tuple(dict.fromkeys(value for value in values if value)):
+                filters[facet] = chosen
+        for facet in FACETS:
+            _known(facet, filters.get(facet, ()))
+        return catalogue.Query(self.q.strip(), filters)
 
 
 class AskedPage(Asked):
@@ -186,6 +192,14 @@ def _add_overviews(api: APIRouter, library: Library) -> None:
             organisation=counts["organisation"],
             facets={facet: counts[facet] for facet in FACETS},
         )
+
+
+def _known(facet: str, slugs: Iterable[str]) -> None:
+    for slug in slugs:
+        try:
+            term(facet, slug)
+        except UnknownTerm as error:
+            raise Problem(str(error)) from error
 
 
 def _found(get: Callable[[], Incident]) -> Incident:
