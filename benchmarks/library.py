@@ -23,7 +23,7 @@ import page
 
 from evenpace.library import analyser
 from evenpace.library.catalogue import Library, Query
-from evenpace.library.clauses import Clause, Word, clauses
+from evenpace.library.clauses import Clause, Together, Way, Word, clauses
 from evenpace.library.clauses import Sequence as Tokens
 from evenpace.library.facets import FACETS
 from evenpace.library.index import texts
@@ -147,8 +147,17 @@ class Peer:
         return int(count)
 
     def _clause(self, clause: Clause) -> str:
-        sequences = [f'"{" ".join(way.tokens)}"' for way in clause.ways if isinstance(way, Tokens)]
-        return " OR ".join(sequences or [f'"{way.form}"*' for way in clause.ways if isinstance(way, Word)])
+        return " OR ".join(filter(None, map(self._way, clause.ways)))
+
+    def _way(self, way: Way) -> str:
+        match way:
+            case Tokens(tokens):
+                return f'"{" ".join(tokens)}"'
+            case Word(form):
+                return f'"{form}"*'
+            case Together(inner):
+                return f"({' AND '.join(f'({self._clause(one)})' for one in inner)})"
+        return ""
 
 
 def opening(runs: int = 7) -> tuple[int, list[list[float]]]:

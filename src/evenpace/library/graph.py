@@ -9,7 +9,7 @@ from evenpace.library.catalogue import Library, Query
 from evenpace.library.facets import members
 from evenpace.library.records import FACETS, Incident
 
-MOST_CASES = 60
+MOST_CASES = 24
 MOST_EDGES = 250
 
 

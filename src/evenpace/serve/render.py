@@ -42,7 +42,8 @@ def page(
         _environment()
         .get_template(template)
         .render(
-            t=partial(_sentence, state.lang),
+            t=partial(_sentence, "serve", state.lang),
+            lib=partial(_sentence, "library", state.lang),
             name=partial(name, lang=state.lang),
             lang=state.lang,
             state=state,
@@ -65,7 +66,7 @@ def name(facet: str, value: str, lang: str) -> str:
             return label(facet, value, lang)
         except UnknownTerm:
             return value
-    return say(f"serve-scope-{value}", lang) if facet == "scope" else value
+    return say(f"library-scope-{value}", lang) if facet == "scope" else value
 
 
 def harmless(data: Any) -> Markup:
@@ -87,8 +88,8 @@ def _encoded(pairs: list[tuple[str, str]]) -> str:
     return urlencode(pairs, errors="replace")
 
 
-def _sentence(lang: str, key: str, **details: object) -> str:
-    return say(f"serve-{key}", lang, **details)
+def _sentence(owner: str, lang: str, key: str, **details: object) -> str:
+    return say(f"{owner}-{key}", lang, **details)
 
 
 def _prose(text: str) -> Markup:

@@ -10,10 +10,12 @@ import uvicorn
 
 from evenpace.library.catalogue import Library
 from evenpace.serve.app import create_app
+from evenpace.serve.patience import Patient
 from evenpace.serve.security import LOOPBACK
 
 MOST_AT_ONCE = 64
 KEEP_ALIVE = 5  # seconds
+SHUTDOWN = 3  # seconds for answers under way
 LARGEST_HEADERS = 16 * 1024
 
 
@@ -31,11 +33,15 @@ def serve(
     host, port = door.getsockname()[:2]
     config = uvicorn.Config(
         app,
+        http=Patient,
+        ws="none",
+        proxy_headers=False,
         log_level="error",
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
         limit_concurrency=MOST_AT_ONCE,
+        timeout_graceful_shutdown=SHUTDOWN,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
     )
     shown = sorted(names)[0] if names else f"[{host}]" if ":" in host else host
