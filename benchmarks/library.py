@@ -239,8 +239,8 @@ def _report(
     verdict = "All bars met" if _met(whole, opened) else "A bar was MISSED"
     return f"""{cases} synthetic cases that mix sentences, terms, organisations and years of the real ones in
 English and Korean; the index is built in {built:.0f} s and lives in memory. Each query returns the first 20
-cases, the number of all, the counts of the values of {len(FACETS)} facets, recommended filters and most frequent
-terms; timed at the second asking.
+cases, the number of all, the counts of the values of {len(FACETS)} facets, recommended filters and most
+frequent terms; timed at the second asking.
 
 {page.table(HEAD, rows)}
 

@@ -22,7 +22,6 @@ _CODE = re.compile(rf"\b{_NUMBERED}")
 _CODE_IN_WORD = re.compile(rf"(?:\b|_){_NUMBERED}")
 _MORE = re.compile(r" ?(?:,|/|and|or|와|과|및) ?([0-9]{1,3})(?=[,.;)/]|$| and | or )")
 _PARTS = re.compile(r"[a-z0-9]+")
-_SPACES = re.compile(r"\s+")
 _STOP = frozenset(
     [
         "a",
@@ -81,41 +80,44 @@ class Unit:
 
 def fold(text: str) -> str:
     """Bring a text to one spelling: NFKC, lower case, one space between words."""
-    return _SPACES.sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
+    return " ".join(unicodedata.normalize("NFKC", text).lower().split())
 
 
-def tokens(text: str) -> list[str]:
-    """Return a text's tokens in order: whole words, pairs of syllables, and pairs across a space."""
-    found: list[str] = []
+def analyse(text: str) -> tuple[list[str], set[str]]:
+    """Return the tokens and the forms of a text, in one pass."""
     folded = fold(text)
-    before: tuple[int, str] | None = None  # end and last syllable of the run before
+    found: list[str] = []
+    latin: set[str] = set()
+    end, last = -1, ""  # of the run of Hangul before
     for match in _WORD.finditer(folded):
         word = match.group()
         if not _is_hangul(word):
             found.append(word[:LONGEST_WORD])
-            before = None
+            latin.add(word[:LONGEST_WORD])
+            end = -1
             continue
-        if before and folded[before[0] : match.start()] == " ":
-            found.append(f"{before[1]}_{word[0]}")
+        start = match.start()
+        if start == end + 1 and folded[end] == " ":
+            found.append(f"{last}_{word[0]}")
         found += pairs(word)
-        before = (match.end(), word[-1])
-    return found
+        end, last = match.end(), word[-1]
+    return found, set(codes(folded)).union(*map(_latin_forms, latin))
+
+
+def tokens(text: str) -> list[str]:
+    """Return a text's tokens in order: whole words, pairs of syllables, and pairs across a space."""
+    return analyse(text)[0]
 
 
 def forms(text: str) -> set[str]:
     """Return the other forms that a Latin word or code of the text is found by: stems, parts, codes."""
-    folded = fold(text)
-    found = set(codes(folded))
-    for match in _WORD.finditer(folded):
-        word = match.group()[:LONGEST_WORD]
-        if not _is_hangul(word):
-            found.update(_latin_forms(word))
-    return found
+    return analyse(text)[1]
 
 
-def pairs(run: str) -> list[str]:
+@lru_cache(maxsize=50_000)
+def pairs(run: str) -> tuple[str, ...]:
     """Return the overlapping pairs of syllables of a run of Hangul; a single syllable stays itself."""
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    return tuple(run[i : i + 2] for i in range(len(run) - 1)) or (run,)
 
 
 def codes(folded: str) -> Iterator[str]:
@@ -142,10 +144,10 @@ def units(text: str) -> list[Unit]:
     return [unit for unit in found if unit.key not in _STOP] or found
 
 
-def spellings(run: str) -> list[list[str]]:
+def spellings(run: str) -> list[tuple[str, ...]]:
     """Return the token sequences that a run of Hangul matches: as written, and with one space inside it."""
     whole = pairs(run)
-    return [whole] + [[*whole[: i - 1], f"{run[i - 1]}_{run[i]}", *whole[i:]] for i in range(2, len(run) - 1)]
+    return [whole] + [(*whole[: i - 1], f"{run[i - 1]}_{run[i]}", *whole[i:]) for i in range(2, len(run) - 1)]
 
 
 def stem(word: str) -> str:

@@ -110,7 +110,7 @@ def _word(unit: Unit) -> Clause:
         stem = analyser.stem(unit.key)
         return Clause((Word(stem),))
     runs = (unit.key, *unit.forms)
-    return Clause(tuple(Sequence(tuple(tokens)) for run in runs for tokens in analyser.spellings(run)))
+    return Clause(tuple(Sequence(tokens) for run in runs for tokens in analyser.spellings(run)))
 
 
 def _exact(name: str) -> Iterator[Way]:

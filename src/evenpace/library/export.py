@@ -32,8 +32,12 @@ COLUMNS = (
 def jsonl(incidents: Iterable[Incident]) -> Iterator[str]:
     """Yield one line of JSON a case, with all fields and both languages."""
     for incident in incidents:
-        encoded = msgspec.json.encode(incident).decode()
-        yield _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", encoded) + "\n"
+        yield visible(msgspec.json.encode(incident).decode()) + "\n"
+
+
+def visible(encoded: str) -> str:
+    """Escape in JSON what it leaves as it is, but a terminal obeys or a reader cannot see."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", encoded)
 
 
 def csv(incidents: Iterable[Incident], lang: str) -> Iterator[str]:
@@ -54,7 +58,7 @@ def markdown(incident: Incident, lang: str, alike: Sequence[Neighbour] = ()) -> 
     """Return a case as a page of Markdown in `lang`, with the cases `alike` at its end."""
     text = incident.text(lang)
     silent = say("library-not-said", lang)
-    parts = [f"# {incident.id}: {_inline(text.title)}", " · ".join(_facts(incident, lang))]
+    parts = [f"# {incident.id}: {inline(text.title)}", " · ".join(_facts(incident, lang))]
     parts += _section("source", lang, [_link(one.title, one.url) for one in incident.sources])
     for name in ("symptom", "trigger", "cause"):
         parts += [f"## {say(f'library-{name}', lang)}", _prose(getattr(text, name)) or silent]
@@ -63,7 +67,7 @@ def markdown(incident: Incident, lang: str, alike: Sequence[Neighbour] = ()) -> 
         parts += [f"## {say(f'library-{facet}', lang)}", *(_terms(incident, facet, lang) or [silent])]
     parts += [f"## {say('library-detection', lang)}", _prose(text.detection) or silent]
     for name in ("actions", "follow_up"):
-        parts += _section(name, lang, [_inline(item) for item in getattr(text, name)] or [silent])
+        parts += _section(name, lang, [inline(item) for item in getattr(text, name)] or [silent])
     parts += [f"## {say('library-lesson', lang)}", _prose(text.lesson) or silent]
     caught = [f"{one.label(lang)} (`evenpace {one.by}`)" for one in judges(incident)]
     parts += _section("judges", lang, caught or [say("library-no-judge", lang)])
@@ -115,7 +119,7 @@ def _cell(value: object) -> str:
 
 
 def _facts(incident: Incident, lang: str) -> Iterator[str]:
-    yield _inline(incident.organisation)
+    yield inline(incident.organisation)
     yield str(incident.year)
     for name in ("scope", "kind", "verified"):
         yield say(f"library-{name}-{getattr(incident, name)}", lang)
@@ -127,26 +131,26 @@ def _section(name: str, lang: str, items: Sequence[str]) -> list[str]:
 
 def _terms(incident: Incident, facet: str, lang: str) -> list[str]:
     named = [
-        f"{_inline(term_name(facet, slug, lang))} (`{slug}`)" for slug in getattr(incident.terms, facet, ())
+        f"{inline(term_name(facet, slug, lang))} (`{slug}`)" for slug in getattr(incident.terms, facet, ())
     ]
     return [", ".join(named)] if named else []
 
 
 def _alike(one: Neighbour, lang: str) -> str:
-    title = _inline(one.incident.text(lang).title)
-    return f"{one.incident.id}: {title} ({_inline(one.why(lang))})"
+    title = inline(one.incident.text(lang).title)
+    return f"{one.incident.id}: {title} ({inline(one.why(lang))})"
 
 
 def _link(title: str, url: str) -> str:
     safe = _UNSAFE_IN_URL.sub(lambda found: "".join(f"%{byte:02X}" for byte in found.group().encode()), url)
-    return f"[{_inline(title)}](<{safe}>)"
+    return f"[{inline(title)}](<{safe}>)"
 
 
 def _prose(text: str) -> str:
-    return "\n\n".join(_inline(part) for part in _PARAGRAPH.split(text.strip()) if part)
+    return "\n\n".join(inline(part) for part in _PARAGRAPH.split(text.strip()) if part)
 
 
-def _inline(text: str) -> str:
+def inline(text: str) -> str:
     """Escape what Markdown or HTML would take for markup, but for `code`; on one line."""
     parts = _CODE.split(" ".join(text.split()))
     kept = "".join(part if n % 2 else _escape(part) for n, part in enumerate(parts))

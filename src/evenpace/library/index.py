@@ -140,16 +140,15 @@ def _build(schema: tantivy.Schema, incidents: Sequence[Incident]) -> tantivy.Sea
 def _document(row: int, incident: Incident) -> tantivy.Document:
     from tantivy import Document
 
-    titles = "\n".join(incident.text(lang).title for lang in LANGUAGES)
-    body = "\n".join(texts(incident))
     document = Document()
     document.add_unsigned("row", row)
     for pair in values(incident):
         document.add_text("tag", str(Tag(*pair)))
-    for name, text in (("title", titles), ("body", body)):
-        document.add_text(name, " ".join(analyser.tokens(text)))
-    for name, text in (("title_form", titles), ("form", body)):
-        document.add_text(name, " ".join(analyser.forms(text)))
+    titles = "\n".join(incident.text(lang).title for lang in LANGUAGES)
+    for prefix, text in (("title", titles), ("", "\n".join(texts(incident)))):
+        tokens, forms = analyser.analyse(text)
+        document.add_text(prefix or "body", " ".join(tokens))
+        document.add_text(f"{prefix}_form".lstrip("_"), " ".join(forms))
     return document
 
 

@@ -6,6 +6,7 @@ A file `IL-NNNN.yaml` is untrusted input: YAML's safe loader reads it, up to a s
 from __future__ import annotations
 
 from pathlib import Path
+from stat import S_ISREG
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -93,6 +94,8 @@ def read(path: Path) -> Incident:
 def source(path: Path) -> str:
     """Return a file's text; raises Problem where it cannot be read, is too large or is not UTF-8."""
     try:
+        if not S_ISREG(path.stat().st_mode):
+            raise Problem(f"{path} is no file")
         with path.open("rb") as file:
             raw = file.read(LARGEST + 1)
     except OSError as error:

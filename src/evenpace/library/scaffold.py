@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+from evenpace.errors import Problem
+from evenpace.library import records
 from evenpace.library.records import FACETS
 
 _ENGLISH = ("trigger", "cause", "detection", "actions", "follow_up", "lesson")
+_ID = re.compile(r"\bIL-([0-9]{4})\b")
+_LAST = 9999
 _LISTS = ("actions", "follow_up")
+
+
+def next_id(files: Iterable[Path]) -> str:
+    """Return the id after the highest that any file has or mentions, so that none is ever used twice."""
+    taken = {0}
+    for path in files:
+        taken.update(int(number) for number in _ID.findall(f"{path.stem}\n{_source(path)}"))
+    if max(taken) >= _LAST:
+        raise Problem(f"ids end at IL-{_LAST}; choose one with --id")
+    return f"IL-{max(taken) + 1:04d}"
 
 
 def scaffold(fields: Mapping[str, Any]) -> str:
@@ -37,3 +53,10 @@ def _yaml(data: object) -> str:
 
 def _indented(text: str) -> str:
     return "".join(f"  {line}\n" for line in text.splitlines())
+
+
+def _source(path: Path) -> str:
+    try:
+        return records.source(path)
+    except Problem:
+        return ""
