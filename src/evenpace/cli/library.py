@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from evenpace.errors import Problem
 from evenpace.terms import LANGUAGES
 
 _FILTERS = ("cause", "component", "symptom", "factor", "organisation", "year", "scope")
@@ -30,7 +31,20 @@ def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group()
+class _Group(click.Group):
+    """Keep what an error quotes of a stranger's files from steering the terminal."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command below."""
+        try:
+            return super().invoke(ctx)
+        except Problem as problem:
+            from evenpace.report.words import line
+
+            raise Problem(line(str(problem))) from problem
+
+
+@click.group(cls=_Group)
 def command() -> None:
     """Search the public incidents of training runs and GPU clusters, and contribute a case.
 
@@ -60,13 +74,16 @@ def search(words: tuple[str, ...], page: int, limit: int, form: str, lang: str, 
     Every word must match. With --finding, find the cases closest to each finding of
     `evenpace report RUN --format json`.
     """
-    from evenpace.cli._library import looking
+    from evenpace.cli._library import choosing, looking
 
-    library = looking.library(options["folder"])
-    if options["finding"] is not None:
-        looking.findings(library, options["finding"], form, lang)
+    finding = options["finding"]
+    if finding is not None and (words or page > 1 or any(options[name] for name in _FILTERS)):
+        raise Problem("--finding asks by itself; leave words, filters and --page out")
+    library = choosing.library(options["folder"])
+    if finding is not None:
+        looking.findings(library, finding, form, lang)
     else:
-        looking.search(library, looking.query(words, options), (page, limit), form, lang)
+        looking.search(library, choosing.query(library, words, options), (page, limit), form, lang)
 
 
 @command.command()
@@ -76,9 +93,9 @@ def search(words: tuple[str, ...], page: int, limit: int, form: str, lang: str, 
 @_FOLDER
 def show(id_: str, form: str, lang: str, folder: Path | None) -> None:
     """Show the case ID whole, such as IL-0004 (or 4)."""
-    from evenpace.cli._library import looking
+    from evenpace.cli._library import choosing, looking
 
-    looking.show(looking.library(folder), id_, form, lang)
+    looking.show(choosing.library(folder), id_, form, lang)
 
 
 @command.command()
@@ -89,9 +106,9 @@ def show(id_: str, form: str, lang: str, folder: Path | None) -> None:
 @_FOLDER
 def terms(facet: str | None, slug: str | None, form: str, lang: str, folder: Path | None) -> None:
     """List the vocabulary, a FACET of it, or one term with its definition and cases."""
-    from evenpace.cli._library import overview
+    from evenpace.cli._library import choosing, overview
 
-    overview.terms(overview.library(folder), facet, slug, form, lang)
+    overview.terms(choosing.library(folder), facet, slug, form, lang)
 
 
 @command.command()
@@ -103,10 +120,10 @@ def terms(facet: str | None, slug: str | None, form: str, lang: str, folder: Pat
 @_FOLDER
 def graph(words: tuple[str, ...], limit: int, form: str, lang: str, **options: Any) -> None:
     """List the terms that occur in the same cases, strongest ties first, with their lift."""
-    from evenpace.cli._library import looking, overview
+    from evenpace.cli._library import choosing, overview
 
-    found = looking.query(words, options)
-    overview.ties(overview.library(options["folder"]), found, limit, form, lang)
+    library = choosing.library(options["folder"])
+    overview.ties(library, choosing.query(library, words, options), limit, form, lang)
 
 
 @command.command()
@@ -115,9 +132,9 @@ def graph(words: tuple[str, ...], limit: int, form: str, lang: str, **options: A
 @_FOLDER
 def stats(form: str, lang: str, folder: Path | None) -> None:
     """Count the cases by verification, kind, scope, year, organisation and term."""
-    from evenpace.cli._library import overview
+    from evenpace.cli._library import choosing, overview
 
-    overview.stats(overview.library(folder), form, lang)
+    overview.stats(choosing.library(folder), form, lang)
 
 
 @command.command()
@@ -144,9 +161,10 @@ def validate(files: tuple[Path, ...], form: str, folder: Path | None) -> int:
 @_FOLDER
 def export(form: str, output: Path | None, lang: str, **options: Any) -> None:
     """Write all cases, or those that the filters leave, for other tools."""
-    from evenpace.cli._library import looking
+    from evenpace.cli._library import choosing, looking
 
-    looking.export(looking.library(options["folder"]), looking.query((), options), form, output, lang)
+    library = choosing.library(options["folder"])
+    looking.export(library, choosing.query(library, (), options), form, output, lang)
 
 
 @command.command()

@@ -95,7 +95,7 @@ def source(path: Path) -> str:
     """Return a file's text; raises Problem where it cannot be read, is too large or is not UTF-8."""
     try:
         if not S_ISREG(path.stat().st_mode):
-            raise Problem(f"{path} is no file")
+            raise Problem(f"cannot read {path}: it is no file")
         with path.open("rb") as file:
             raw = file.read(LARGEST + 1)
     except OSError as error:

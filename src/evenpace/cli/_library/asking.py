@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+import evenpace
+from evenpace.cli._library.choosing import hint
 from evenpace.errors import Problem
 from evenpace.library.catalogue import home
 from evenpace.library.records import FACETS
-from evenpace.library.scaffold import scaffold
+from evenpace.library.scaffold import next_id, scaffold
 from evenpace.terms import facets
 
-_ID = re.compile(r"^IL-[0-9]{4}$")
+_ID = re.compile(r"IL-[0-9]{4}")
 _QUESTIONS = {
     "url": "Address of the public report",
     "source_title": "What is the report called",
@@ -36,11 +38,9 @@ _CHOICES = {
 
 def new(folder: Path | None, given: dict[str, Any]) -> None:
     """Ask for what is not given, and write the file; raises Problem where it is there already."""
-    place = folder or home()
-    if not place.is_dir():
-        raise Problem(f"there is no folder {place}; name the folder of the cases with --folder")
-    id_ = given.pop("id_") or _next(place)
-    if not _ID.match(id_):
+    place = _place(folder)
+    id_ = given.pop("id_") or next_id(sorted(place.glob("*.yaml")))
+    if not _ID.fullmatch(id_):
         raise Problem(f"{id_[:20]!r} is no id; an id is IL- and four digits")
     fields = {name: given[name] if given[name] is not None else _ask(name) for name in _QUESTIONS}
     fields |= {facet: _terms(facet, given[facet]) for facet in FACETS}
@@ -49,9 +49,14 @@ def new(folder: Path | None, given: dict[str, Any]) -> None:
     click.echo(f"{path}\nNext: complete both languages in an editor, then: evenpace library validate {path}")
 
 
-def _next(place: Path) -> str:
-    taken = [int(path.stem[3:]) for path in place.glob("IL-*.yaml") if _ID.match(path.stem)]
-    return f"IL-{max(taken, default=0) + 1:04d}"
+def _place(folder: Path | None) -> Path:
+    """Return the folder for the file; raises Problem where there is none, or evenpace is installed."""
+    place = folder or home()
+    if folder is None and place.is_relative_to(Path(evenpace.__file__).parent):
+        raise Problem("evenpace is installed here, not checked out; add --folder CHECKOUT/incidents")
+    if not place.is_dir():
+        raise Problem(f"there is no folder {place}; name the folder of the cases with --folder")
+    return place
 
 
 def _ask(name: str) -> Any:
@@ -62,7 +67,17 @@ def _ask(name: str) -> Any:
         if name == "year"
         else str
     )
-    return click.prompt(_QUESTIONS[name], type=kind)
+    return _answer(f"--{name.replace('_', '-')}", _QUESTIONS[name], type=kind)
+
+
+def _answer(option: str, question: str, **how: Any) -> Any:
+    """Ask; raises Problem where standard input is no terminal and has nothing left."""
+    try:
+        return click.prompt(question, **how)
+    except click.Abort as error:
+        if sys.stdin.isatty():
+            raise
+        raise Problem(f"no answer is left for {option}; give it as an option") from error
 
 
 def _terms(facet: str, given: tuple[str, ...]) -> list[str]:
@@ -73,13 +88,13 @@ def _terms(facet: str, given: tuple[str, ...]) -> list[str]:
         named = _asked_terms(facet, told)
     for one in named:
         if one not in facets()[facet]:
-            raise Problem(f"there is no {facet} {one[:40]!r}; {_near(facet, one)}")
-    return named
+            raise Problem(f"there is no {facet} {one[:40]!r}; {hint(facet, one)}")
+    return list(dict.fromkeys(named))
 
 
 def _asked_terms(facet: str, told: str) -> list[str]:
     while True:
-        text = click.prompt(told, default="" if facet == "factor" else None, show_default=False)
+        text = _answer(f"--{facet}", told, default="" if facet == "factor" else None, show_default=False)
         named = [one.strip() for one in text.split(",") if one.strip()]
         unknown = [one for one in named if one not in facets()[facet]]
         if not unknown:
@@ -88,16 +103,7 @@ def _asked_terms(facet: str, told: str) -> list[str]:
             click.echo("\n".join(f"  {term.slug}: {term.en}" for term in facets()[facet].values()))
         for one in unknown:
             if one != "?":
-                click.echo(f"  no {one!r}; {_near(facet, one)}")
-
-
-def _near(facet: str, text: str) -> str:
-    """Offer the terms whose slug, label or synonym is close to a text."""
-    names = {
-        name.lower(): t.slug for t in facets()[facet].values() for name in (t.slug, t.en, t.ko, *t.synonyms)
-    }
-    found = dict.fromkeys(names[name] for name in get_close_matches(text.lower(), names, 5, 0.5))
-    return f"did you mean {' or '.join(found)}?" if found else f"`evenpace library terms {facet}` lists them"
+                click.echo(f"  no {one!r}; {hint(facet, one)}")
 
 
 def _write(path: Path, text: str) -> None:

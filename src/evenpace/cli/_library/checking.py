@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from evenpace.cli._library.output import put_json
 from evenpace.library.catalogue import files as of_folder
 from evenpace.library.catalogue import home
 from evenpace.library.validate import validate as flaws_of
@@ -18,7 +18,7 @@ def validate(files: Sequence[Path], folder: Path | None, form: str) -> int:
     flaws = flaws_of(chosen)
     if form == "json":
         found = [{"file": str(one.file), "line": one.line, "what": one.what, "fix": one.fix} for one in flaws]
-        print(json.dumps({"schema": 1, "cases": len(chosen), "flaws": found}, ensure_ascii=False, indent=2))
+        put_json({"cases": len(chosen), "errors": len(flaws), "flaws": found})
         return 1 if flaws else 0
     for flaw in flaws:
         print(line(str(flaw)))

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from evenpace.cli._library.choosing import case_id
+from evenpace.cli._library.output import SCHEMA, put, put_json, tidy
 from evenpace.errors import Problem
 from evenpace.findings import Finding
 from evenpace.library import export as forms
-from evenpace.library.catalogue import Library, Query, Result
-from evenpace.library.facets import FACETS, members
+from evenpace.library.catalogue import Library, Query, Result, Suggestion
+from evenpace.library.facets import members
 from evenpace.library.judges import judges
 from evenpace.library.records import FACETS as OF_TERMS
 from evenpace.library.records import Incident, Source
@@ -28,41 +28,34 @@ from evenpace.library.similar import Neighbour, for_finding, similar
 from evenpace.report.show import terminal
 from evenpace.report.text import pairs
 from evenpace.report.words import line
-from evenpace.terms import facets, say
+from evenpace.terms import say
 
 _LARGEST_FINDING = 8 * 1024 * 1024
-_FIELDS = ("symptom", "trigger", "cause", "detection", "actions", "follow_up", "lesson")
+_FIELDS = (
+    *("symptom", "trigger", "cause", "component", "factor"),
+    *("detection", "actions", "follow_up", "lesson"),
+)
 _TOP = 6
-
-
-def library(folder: Path | None) -> Library:
-    """Open the library; raises Problem."""
-    return Library.open(folder)
-
-
-def query(words: Sequence[str], options: Mapping[str, Any]) -> Query:
-    """Return the query of a command line; raises Problem for an unknown term, with the nearest."""
-    filters: dict[str, tuple[str, ...]] = {}
-    for facet in FACETS:
-        values = tuple(one.strip() for given in options[facet] for one in given.split(",") if one.strip())
-        if facet in OF_TERMS:
-            _known(facet, values)
-        if values:
-            filters[facet] = values
-    return Query(" ".join(words), filters)
+_MOST_WORDS = 8
 
 
 def search(lib: Library, asked: Query, cut: tuple[int, int], form: str, lang: str) -> None:
     """Print one page of an answer; `cut` is the page and the cases on it."""
     page, limit = cut
     found = lib.search(asked, offset=(page - 1) * limit, limit=limit)
+    found = replace(found, recommended=tuple(_narrowing(asked, found)))
+    if (page - 1) * limit >= max(found.total, 1):
+        raise Problem(f"there is no page {page}: {found.total} cases, {limit} a page")
     if form == "json":
-        _print_json({"total": found.total, "page": page, "limit": limit} | msgspec.to_builtins(found))
+        put_json({"total": found.total, "page": page, "limit": limit} | msgspec.to_builtins(found))
     elif form == "markdown":
         for one in found.incidents:
-            print(line(f"- **{one.id}** ({one.organisation}, {one.year}) {one.text(lang).title}"))
-    else:
+            about = f"{forms.inline(one.organisation)}, {one.year}"
+            put(f"- **{one.id}** ({about}) {forms.inline(one.text(lang).title)}\n")
+    elif found.total:
         terminal().print(Group(*_answer(lib, found, lang)))
+    else:
+        terminal().print(Group(*_loosen(lib, asked, lang)))
 
 
 def findings(lib: Library, file: Path, form: str, lang: str) -> None:
@@ -76,9 +69,11 @@ def findings(lib: Library, file: Path, form: str, lang: str) -> None:
             }
             for finding, close in near
         ]
-        _print_json({"findings": links})
+        put_json({"findings": links})
         return
     console = terminal()
+    if not near:
+        console.print(Text(say("library-no-finding", lang)))
     for finding, close in near:
         console.print(Text(line(finding.sentence(lang)), style="bold"))
         console.print(
@@ -88,15 +83,12 @@ def findings(lib: Library, file: Path, form: str, lang: str) -> None:
 
 def show(lib: Library, id_: str, form: str, lang: str) -> None:
     """Print one case whole."""
-    given = id_.strip()
-    one = lib.get(
-        f"IL-{int(given):04d}" if given.isascii() and given.isdigit() and len(given) <= 4 else given
-    )
+    one = lib.get(case_id(id_))
     near = similar(lib, one)
     if form == "json":
-        _print_json({"incident": msgspec.to_builtins(one), "similar": [n.incident.id for n in near]})
+        put_json({"incident": msgspec.to_builtins(one), "similar": [n.incident.id for n in near]})
     elif form == "markdown":
-        print(forms.markdown(one, lang, near), end="")
+        put(forms.markdown(one, lang, near))
     else:
         terminal().print(_whole(one, near, lang), crop=False)
 
@@ -112,7 +104,7 @@ def export(lib: Library, asked: Query, form: str, output: Path | None, lang: str
         lines = ("\n" * bool(n) + forms.markdown(one, lang) for n, one in enumerate(chosen))
     if output is None:
         for text in lines:
-            sys.stdout.write(text)
+            put(text)
         return
     try:
         with output.open("x", encoding="utf-8", newline="") as file:
@@ -123,27 +115,16 @@ def export(lib: Library, asked: Query, form: str, output: Path | None, lang: str
         raise Problem(f"cannot write {output}: {error.strerror}") from error
 
 
-def _known(facet: str, values: Sequence[str]) -> None:
-    vocabulary = facets()[facet]
-    for value in values:
-        if value not in vocabulary:
-            near = get_close_matches(value, vocabulary, 1)
-            hint = f"did you mean {near[0]}?" if near else f"`evenpace library terms {facet}` lists them"
-            raise Problem(f"there is no {facet} {value[:40]!r}; {hint}")
-
-
 def _answer(lib: Library, found: Result, lang: str) -> Iterator[RenderableType]:
     for one in found.incidents:
         text = one.text(lang)
         yield Text.assemble((one.id, "bold"), f"  {one.year}  {line(one.organisation)}")
         yield Padding(Text(line(text.title), style="bold"), (0, 0, 0, 2))
-        yield Padding(Text(line(text.symptom)), (0, 0, 1, 2))
+        yield Padding(Text(tidy(text.symptom)), (0, 0, 1, 2))
     yield Text(say("library-total", lang, count=found.total, all=len(lib.incidents)), style="dim")
-    if not found.total:
-        yield Text(say("library-loosen", lang))
     for facet in OF_TERMS:
         top = sorted(found.counts[facet].items(), key=lambda one: -one[1])[:_TOP]
-        if top and found.total:
+        if top:
             listed = ", ".join(f"{slug} {count}" for slug, count in top)
             yield Text(f"{say(f'library-{facet}', lang)}: {listed}", style="dim")
     if found.recommended:
@@ -153,37 +134,57 @@ def _answer(lib: Library, found: Result, lang: str) -> Iterator[RenderableType]:
         yield Text(f"{say('library-recommended', lang)}: {line(options)}", style="dim")
 
 
+def _narrowing(asked: Query, found: Result) -> Iterator[Suggestion]:
+    """Yield filters that narrow the answer: a second value of a chosen facet would widen it."""
+    for one in found.recommended or found.frequent:
+        if not asked.filters.get(one.facet) and one.count < found.total:
+            yield one
+
+
+def _loosen(lib: Library, asked: Query, lang: str) -> Iterator[Text]:
+    """Say that nothing was found, and how many cases there are without each part of the query."""
+    yield Text(say("library-nothing", lang))
+    wider = {
+        f"--{facet}": Query(asked.text, {name: of for name, of in asked.filters.items() if name != facet})
+        for facet in asked.filters
+    }
+    if asked.text and asked.filters:
+        wider[say("library-words", lang)] = Query("", asked.filters)
+    words = asked.text.split()
+    for n, word in enumerate(words[:_MOST_WORDS] if len(words) > 1 else ()):
+        wider[line(word)] = Query(" ".join(words[:n] + words[n + 1 :]), asked.filters)
+    counts = {what: lib.matching(query).bit_count() for what, query in wider.items()}
+    for what, count in counts.items():
+        if count:
+            yield Text(say("library-without", lang, what=what, count=count))
+    if not any(counts.values()):
+        yield Text(say("library-fewer", lang))
+
+
 def _whole(one: Incident, near: Sequence[Neighbour], lang: str) -> RenderableType:
-    text = one.text(lang)
-    facts = (
+    names = ("scope", "kind", "verified")
+    facts = [
         str(one.year),
         line(one.organisation),
-        _said("scope", one.scope, lang),
-        _said("kind", one.kind, lang),
-    )
-    head = "".join(f"  {fact}" for fact in facts)
-    rows = [(say("library-verified", lang), _said("verified", one.verified, lang))]
-    for field in _FIELDS:
-        value = getattr(text, field)
-        items = (
-            [line(value)] if isinstance(value, str) and value else [f"- {line(item)}" for item in value or ()]
-        )
-        rows.append((say(f"library-{field}", lang), "\n".join(items) or say("library-not-said", lang)))
-    rows += [(say("library-terms", lang), "\n".join(_terms(one, lang)))]
+        *(_said(name, getattr(one, name), lang) for name in names),
+    ]
+    head = Text.assemble((one.id, "bold"), *(f"  {fact}" for fact in facts[:-1]))
+    rows = [(say(f"library-{field}", lang), "\n".join(_field(one, field, lang))) for field in _FIELDS]
+    rows.append((say("library-verified", lang), facts[-1]))
     caught = [f"evenpace {judge.by}: {judge.label(lang)}" for judge in judges(one)]
-    rows.append((say("library-judges", lang), "\n".join(caught) or say("library-no-judge", lang)))
-    similar_head = Text(say("library-similar", lang), style="bold")
-    close = _neighbours(near, lang) or Text(say("library-no-similar", lang))
     return Group(
-        Text.assemble((one.id, "bold"), head),
-        Text(line(text.title), style="bold"),
+        head,
+        Text(line(one.text(lang).title), style="bold"),
         *(part for source in one.sources for part in _source(source)),
         Text(),
         pairs(rows),
-        Text(),
-        similar_head,
-        Padding(close, (0, 0, 0, 2)),
+        *_below("judges", Text("\n".join(caught) or say("library-no-judge", lang)), lang),
+        *_below("similar", _neighbours(near, lang) or Text(say("library-no-similar", lang)), lang),
     )
+
+
+def _below(name: str, body: RenderableType, lang: str) -> tuple[RenderableType, ...]:
+    return Text(), Text(say(f"library-{name}", lang), style="bold"), Padding(body, (0, 0, 0, 2))
 
 
 def _source(source: Source) -> tuple[Text, Text]:
@@ -193,11 +194,18 @@ def _source(source: Source) -> tuple[Text, Text]:
     )
 
 
-def _terms(one: Incident, lang: str) -> Iterator[str]:
-    for facet in OF_TERMS:
-        slugs = getattr(one.terms, facet)
-        named = ", ".join(f"{forms.term_name(facet, slug, lang)} ({slug})" for slug in slugs)
-        yield f"{say(f'library-{facet}', lang)}: {line(named) or say('library-not-said', lang)}"
+def _field(one: Incident, name: str, lang: str) -> Iterator[str]:
+    """Yield the lines of a field: its prose or items, then the terms of the facet of the same name."""
+    slugs = getattr(one.terms, name, ())
+    value = getattr(one.text(lang), name, "")
+    if isinstance(value, tuple):
+        yield from (f"- {tidy(item)}" for item in value)
+    elif value:
+        yield tidy(value)
+    if not value and (name not in ("component", "factor") or not slugs):
+        yield say("library-not-said", lang)
+    if slugs:
+        yield "· " + ", ".join(f"{forms.term_name(name, slug, lang)} ({slug})" for slug in slugs)
 
 
 def _said(name: str, value: str, lang: str) -> str:
@@ -214,6 +222,8 @@ def _findings(file: Path) -> list[Finding]:
     try:
         raw = _bytes(file)
         page = msgspec.json.decode(raw)
+        if page["schema"] != SCHEMA:
+            raise Problem(f"{where} has another schema than {SCHEMA}, which this evenpace reads")
         return [msgspec.convert(one, Finding) for one in page["findings"]]
     except OSError as error:
         raise Problem(f"cannot read {where}: {error.strerror}") from error
@@ -235,7 +245,3 @@ def _bytes(file: Path) -> bytes:
             f"more than {_LARGEST_FINDING // 1024 // 1024} MiB of findings; cut them to those of one run"
         )
     return raw
-
-
-def _print_json(page: dict[str, Any]) -> None:
-    print(json.dumps({"schema": 1} | page, ensure_ascii=False, indent=2))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from difflib import get_close_matches
-from pathlib import Path
 
 import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from evenpace.errors import Problem
+from evenpace.cli._library.choosing import known_term
+from evenpace.cli._library.output import put_json
 from evenpace.library.catalogue import Library, Query
 from evenpace.library.graph import graph
 from evenpace.library.judges import judges_of
@@ -24,24 +22,15 @@ from evenpace.terms import Term, facets, label, say
 _TOP = 10
 
 
-def library(folder: Path | None) -> Library:
-    """Open the library; raises Problem."""
-    return Library.open(folder)
-
-
 def terms(lib: Library, facet: str | None, slug: str | None, form: str, lang: str) -> None:
     """Print the vocabulary, one facet, or one term; raises Problem for an unknown term."""
     known = facets()
     if facet and slug:
-        if slug not in known[facet]:
-            near = get_close_matches(slug, known[facet], 1)
-            hint = f"did you mean {near[0]}?" if near else f"`evenpace library terms {facet}` lists them"
-            raise Problem(f"there is no {facet} {slug[:40]!r}; {hint}")
-        _one(lib, known[facet][slug], form, lang)
+        _one(lib, known_term(facet, slug), form, lang)
         return
     chosen = [one for name in ([facet] if facet else FACETS) for one in known[name].values()]
     if form == "json":
-        _json(terms=[msgspec.to_builtins(one) | {"cases": _count(lib, one)} for one in chosen])
+        put_json({"terms": [msgspec.to_builtins(one) | {"cases": _count(lib, one)} for one in chosen]})
         return
     table = _table(say("library-term", lang), "", say("library-cases", lang))
     for one in chosen:
@@ -54,7 +43,7 @@ def ties(lib: Library, asked: Query, limit: int, form: str, lang: str) -> None:
     made = graph(lib, asked, most=limit)
     if form == "json":
         page = msgspec.to_builtins(made)
-        _json(**page | {"cases": [one.id for one in made.cases]})
+        put_json(page | {"cases": [one.id for one in made.cases]})
         return
     table = _table(
         say("library-term", lang), say("library-goes-with", lang), say("library-cases", lang), "lift"
@@ -78,7 +67,8 @@ def stats(lib: Library, form: str, lang: str) -> None:
     for facet in FACETS:
         counts[facet] = Counter({slug: bits.bit_count() for slug, bits in lib.facets.bits[facet].items()})
     if form == "json":
-        _json(cases=len(lib.incidents), counts={name: dict(of.most_common()) for name, of in counts.items()})
+        counted = {name: dict(of.most_common()) for name, of in counts.items()}
+        put_json({"cases": len(lib.incidents), "counts": counted})
         return
     rows = [(say("library-cases", lang), str(len(lib.incidents)))]
     for name, of in counts.items():
@@ -98,7 +88,7 @@ def _one(lib: Library, one: Term, form: str, lang: str) -> None:
     found = lib.search(Query("", {one.facet: (one.slug,)}), limit=1000).incidents
     named = [f"evenpace {judge.by}: {judge.label(lang)}" for judge in judges_of(one.facet, one.slug)]
     if form == "json":
-        _json(term=msgspec.to_builtins(one), cases=[case.id for case in found])
+        put_json({"term": msgspec.to_builtins(one), "cases": [case.id for case in found]})
         return
     definition = one.definition_ko if lang == "ko" else one.definition
     rows = [
@@ -123,7 +113,3 @@ def _table(*heads: str) -> Table:
     for head in heads:
         table.add_column(head, overflow="fold")
     return table
-
-
-def _json(**page: object) -> None:
-    print(json.dumps({"schema": 1} | page, ensure_ascii=False, indent=2))
