@@ -102,6 +102,8 @@ def test_a_merged_case_leads_to_the_one_that_holds_it(site: Client) -> None:
         ("/library?q=" + "x" * 500, 400),
         ("/nowhere", 404),
         ("/graph?symptom=nowhere", 400),
+        ("/library?scope=moon", 400),
+        ("/library?year=abcd", 400),
     ],
 )
 @pytest.mark.parametrize("lang", ["en", "ko"])
@@ -110,6 +112,9 @@ def test_a_bad_address_is_a_clear_page(site: Client, path: str, status: int, lan
     assert answer.status_code == status
     assert "text/html" in answer.headers["content-type"]
     assert "Traceback" not in answer.text
+    said = re.search(r"</h1>\s*<p>(.*)</p>", answer.text)
+    assert said is not None
+    assert bool(re.search("[가-힣]", said[1])) == (lang == "ko")
 
 
 @given(st.text(max_size=40), st.text(max_size=20))
@@ -181,7 +186,7 @@ def test_no_phrase_of_the_site_is_unused() -> None:
         path.read_text("utf-8") for path in render.HERE.rglob("*") if path.suffix in {".py", ".j2"}
     )
     asked = set(re.findall(r't\("([a-z-]+)"', used)) | set(re.findall(r'"serve-([a-z-]+)"', used))
-    families = ("mark-", "about-")
+    families = ("refused-", "mark-", "about-")
     mine = tomllib.loads((Path(terms.__file__).parent / "phrases" / "serve.toml").read_text("utf-8"))
     keys = [key.removeprefix("serve-") for key in mine]
     assert [key for key in keys if key not in asked and not key.startswith(families)] == []

@@ -22,7 +22,8 @@ def states() -> st.SearchStrategy[State]:
     filters = st.fixed_dictionaries(chosen | {"organisation": st.lists(names, max_size=2, unique=True)}).map(
         lambda drawn: {facet: tuple(filter(None, values)) for facet, values in drawn.items() if any(values)}
     )
-    queries = st.builds(Query, st.text(max_size=60).map(str.strip), filters)
+    words = st.text(st.characters(exclude_categories=["C", "Z"]), max_size=9)
+    queries = st.builds(Query, st.lists(words.filter(bool), max_size=6).map(" ".join), filters)
     return st.builds(State, queries, st.integers(1, 999), st.sampled_from(["en", "ko"]))
 
 
@@ -48,6 +49,10 @@ def test_repeats_and_commas_are_alternatives() -> None:
     assert state.cleared() == State()
 
 
+def test_words_are_one_line_without_control_characters() -> None:
+    assert read_state([("q", " NCCL\x00\n\x1b  hang ")]).query.text == "NCCL hang"
+
+
 @pytest.mark.parametrize(
     "pair",
     [
@@ -58,6 +63,10 @@ def test_repeats_and_commas_are_alternatives() -> None:
         ("page", "²"),
         ("cause", "nowhere"),
         ("q", "x" * 401),
+        ("scope", "moon"),
+        ("year", "20x4"),
+        ("year", "٢٠٢٤"),
+        ("organisation", "x" * 81),
     ],
 )
 def test_what_cannot_be_meant_is_refused(pair: tuple[str, str]) -> None:

@@ -15,7 +15,7 @@ from evenpace.serve import api, feeds, security
 from evenpace.serve.pages import about, cases, graph, operations, terms
 from evenpace.serve.render import HERE, language_of, page
 from evenpace.serve.security import LOOPBACK
-from evenpace.serve.state import State
+from evenpace.serve.state import Refused, State
 from evenpace.terms import say
 
 DESCRIPTION = "Public incidents of large training runs and GPU clusters: read-only, in English and Korean."
@@ -51,7 +51,9 @@ def _home(request: Request) -> Response:
 
 
 async def _problem(request: Request, error: Exception) -> Response:
-    return _answer(request, 400, str(error))
+    api = request.url.path.startswith("/api/")
+    told = error.text(language_of(request)) if isinstance(error, Refused) and not api else str(error)
+    return _answer(request, 400, told)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

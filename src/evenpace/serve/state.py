@@ -7,16 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import get_args
 from urllib.parse import urlencode
 
 from evenpace.errors import Problem
 from evenpace.library import records
 from evenpace.library.catalogue import Query
+from evenpace.library.clauses import LONGEST_QUERY
 from evenpace.library.facets import FACETS
-from evenpace.terms import LANGUAGES, UnknownTerm, term
+from evenpace.terms import LANGUAGES, facets, say
 
 MOST_VALUES = 40
 LAST_PAGE = 1_000_000
+_SCOPES = frozenset(get_args(records.Scope))
+
+
+class Refused(Problem):
+    """Say what of a request cannot be answered: in English as a Problem does, in `lang` by `text(lang)`."""
+
+    def __init__(self, key: str, **details: object) -> None:
+        self._key, self._details = f"serve-refused-{key}", details
+        super().__init__(self.text("en"))
+
+    def text(self, lang: str) -> str:
+        """Return the sentence in `lang`."""
+        return say(self._key, lang, **self._details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +93,9 @@ def read_state(parameters: Iterable[tuple[str, str]], *, lang: str = "en") -> St
         given.setdefault(name, []).append(value)
     asked = given.get("lang", [lang])[-1]
     if asked not in LANGUAGES:
-        raise Problem(f"there is no language {asked[:10]!r}; choose one of {', '.join(LANGUAGES)}")
+        raise Refused("language", value=_shown(asked), known=", ".join(LANGUAGES))
     filters = dict(_filters(given))
-    return State(Query(given.get("q", [""])[-1].strip(), filters), _page(given.get("page", ["1"])[-1]), asked)
+    return State(Query(_words(given.get("q", [""])[-1]), filters), _page(given.get("page", ["1"])[-1]), asked)
 
 
 def preferred(accept_language: str) -> str:
@@ -97,22 +112,38 @@ def _filters(given: dict[str, list[str]]) -> Iterator[tuple[str, tuple[str, ...]
         split = (value.strip() for text in given.get(facet, []) for value in text.split(","))
         chosen = tuple(dict.fromkeys(value for value in split if value))
         if len(chosen) > MOST_VALUES:
-            raise Problem(f"{len(chosen)} values of {facet}; at most {MOST_VALUES} are taken")
-        if facet in records.FACETS:
-            _known(facet, chosen)
+            raise Refused("values", facet=facet, count=len(chosen), most=MOST_VALUES)
+        for value in chosen:
+            if not _possible(facet, value):
+                raise Refused("value", facet=facet, value=_shown(value))
         if chosen:
             yield facet, chosen
 
 
-def _known(facet: str, chosen: Iterable[str]) -> None:
-    for value in chosen:
-        try:
-            term(facet, value[:64])
-        except UnknownTerm as error:
-            raise Problem(str(error)) from error
+def _possible(facet: str, value: str) -> bool:
+    """Tell whether some case could carry a value; the data says which organisations and years there are."""
+    if facet in records.FACETS:
+        return value in facets()[facet]
+    if facet == "scope":
+        return value in _SCOPES
+    if facet == "year":
+        return value.isascii() and value.isdigit() and len(value) == 4
+    return value.isprintable() and len(value) <= 80
+
+
+def _words(text: str) -> str:
+    """Return a query in one line, without control characters: browsers and feeds take none."""
+    words = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    if len(words) > LONGEST_QUERY:
+        raise Refused("words", length=len(words), most=LONGEST_QUERY)
+    return words
+
+
+def _shown(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text[:40])
 
 
 def _page(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 8 and 1 <= int(text) <= LAST_PAGE):
-        raise Problem(f"{text[:20]!r} is no page; pages are numbers from 1")
+        raise Refused("page", value=_shown(text))
     return int(text)

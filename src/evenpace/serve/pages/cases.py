@@ -65,14 +65,14 @@ def router(library: Library) -> APIRouter:
         try:
             incident = library.get(id_)
         except Problem as error:
-            raise HTTPException(404, str(error)) from error
+            raise HTTPException(404, say("serve-no-case", state.lang)) from error
         if incident.id != id_:
             return RedirectResponse(state.cleared().url(f"/library/{incident.id}"), 308)
         return page(
             request,
             "case.html.j2",
             state,
-            title=f"{incident.id} {incident.text(state.lang).title}",
+            title=f"{incident.id} {incident.text(state.lang).title}".replace("`", ""),
             case=incident,
             text=incident.text(state.lang),
             fields=FIELDS,

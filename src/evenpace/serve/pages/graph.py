@@ -10,15 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evenpace.library.catalogue import Library
-from evenpace.library.facets import FACETS
 from evenpace.library.graph import Edge, Graph, Node, graph
 from evenpace.library.records import FACETS as OF_TERMS
-from evenpace.serve.pages.cases import chips, choices
+from evenpace.serve.pages.cases import chips
 from evenpace.serve.render import harmless, name, page, state_of
 from evenpace.serve.state import State
 from evenpace.terms import say
 
-_DRAWN, _LISTED = 120, 40
+_DRAWN, _LISTED, _FIRST = 120, 40, 12
 
 
 def router(library: Library) -> APIRouter:
@@ -29,7 +28,6 @@ def router(library: Library) -> APIRouter:
     def show(request: Request) -> Response:
         state = state_of(request)
         made = graph(library, state.query)
-        result = library.search(state.query, limit=0)
         return page(
             request,
             "graph.html.j2",
@@ -42,7 +40,7 @@ def router(library: Library) -> APIRouter:
             ],
             data=harmless(_drawing(made, state)),
             everything=len(library.incidents),
-            choices={facet: list(choices(result, state, facet)) for facet in FACETS},
+            first=_FIRST,
             chips=[
                 (facet, text, url.replace("/library?", "/graph?", 1)) for facet, text, url in chips(state)
             ],

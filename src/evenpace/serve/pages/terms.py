@@ -42,7 +42,7 @@ def router(library: Library) -> APIRouter:
         try:
             one = term(facet, slug[:64])
         except UnknownTerm as error:
-            raise HTTPException(404, str(error)) from error
+            raise HTTPException(404, say("serve-no-term", state.lang)) from error
         query = Query("", {facet: (slug,)})
         result = library.search(query, offset=(state.page - 1) * PAGE)
         pages = max(1, -(-result.total // PAGE))

@@ -11,7 +11,7 @@ const size = (node) => (node.data("kind") === "case" ? 8 : 14 + 34 * Math.sqrt(n
 
 function style() {
   return [
-    { selector: "node", style: { label: "data(label)", "font-size": 13, color: colour("ink"), "text-outline-color": colour("paper"), "text-outline-width": 2, "text-valign": "bottom", "text-margin-y": 2, "text-wrap": "wrap", "text-max-width": 110, width: size, height: size, shape: (node) => SHAPES[node.data("kind")], "background-color": (node) => colour(node.data("kind")), "min-zoomed-font-size": 7 } },
+    { selector: "node", style: { label: "data(label)", "font-size": 13, color: colour("ink"), "text-outline-color": colour("paper"), "text-outline-width": 2, "text-valign": "bottom", "text-margin-y": 2, "text-wrap": "wrap", "text-max-width": 110, width: size, height: size, shape: (node) => SHAPES[node.data("kind")], "background-color": (node) => colour(node.data("kind")), "min-zoomed-font-size": box.clientWidth < 600 ? 4 : 7 } },
     { selector: "edge", style: { width: (edge) => 0.6 + Math.min(4, edge.data("count") / 5), "line-color": colour("line"), opacity: (edge) => Math.min(1, 0.3 + edge.data("lift") / 5), "curve-style": "haystack" } },
     { selector: ".faded", style: { opacity: 0.12 } },
     { selector: "node.here", style: { "border-width": 3, "border-color": colour("focus") } },
