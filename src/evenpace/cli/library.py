@@ -101,7 +101,7 @@ def show(id_: str, form: str, lang: str, folder: Path | None) -> None:
 @command.command()
 @click.argument("facet", required=False, type=click.Choice(_FILTERS[:4]))
 @click.argument("slug", required=False)
-@_form("text", "json")
+@_form("text", "json", "markdown")
 @_LANG
 @_FOLDER
 def terms(facet: str | None, slug: str | None, form: str, lang: str, folder: Path | None) -> None:
@@ -115,7 +115,7 @@ def terms(facet: str | None, slug: str | None, form: str, lang: str, folder: Pat
 @click.argument("words", nargs=-1)
 @_filters
 @click.option("--limit", type=click.IntRange(1, 500), default=30, show_default=True, help="Ties to list.")
-@_form("text", "json")
+@_form("text", "json", "markdown")
 @_LANG
 @_FOLDER
 def graph(words: tuple[str, ...], limit: int, form: str, lang: str, **options: Any) -> None:
@@ -127,7 +127,7 @@ def graph(words: tuple[str, ...], limit: int, form: str, lang: str, **options: A
 
 
 @command.command()
-@_form("text", "json")
+@_form("text", "json", "markdown")
 @_LANG
 @_FOLDER
 def stats(form: str, lang: str, folder: Path | None) -> None:

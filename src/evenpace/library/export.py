@@ -17,7 +17,7 @@ from evenpace.terms import UnknownTerm, label, say
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _CODE = re.compile(r"(`[^`\n]+`)")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>~|])")
-_BLOCK = re.compile(r"^([0-9]{0,9})([-+=#]|(?<=[0-9])[.)])")  # a heading, a list or a numbered one
+_BLOCK = re.compile(r"^([0-9]{0,9})([-+=#]|(?<=[0-9])[.)](?=\s|$))")  # a heading, a list or a numbered one
 _UNSAFE_IN_URL = re.compile(r"[^!#$%&'()*+,./0-9:;=?@A-Z\[\]_a-z~-]")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -39,12 +39,12 @@ def scaffold(fields: Mapping[str, Any]) -> str:
     parts += ["sources:\n", _indented(_yaml([{"url": fields["url"], "title": fields["source_title"]}]))]
     parts += ["en:\n", _indented(_yaml({"title": fields["title"], "symptom": fields["symptom_text"]}))]
     parts += ["  # Delete what the report does not say; never guess.\n", *_comments(_ENGLISH)]
-    parts += ["ko:\n", "  title: \n", "  symptom: \n", *_comments(_ENGLISH)]
+    parts += ["ko:\n", "  title:\n", "  symptom:\n", *_comments(_ENGLISH)]
     return "".join(parts)
 
 
 def _comments(names: Sequence[str]) -> list[str]:
-    return [f"  # {name}:\n  #   - \n" if name in _LISTS else f"  # {name}: >-\n  #   \n" for name in names]
+    return [f"  # {name}:\n  #   -\n" if name in _LISTS else f"  # {name}: >-\n  #\n" for name in names]
 
 
 def _yaml(data: object) -> str:

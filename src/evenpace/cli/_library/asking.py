@@ -44,9 +44,14 @@ def new(folder: Path | None, given: dict[str, Any]) -> None:
         raise Problem(f"{id_[:20]!r} is no id; an id is IL- and four digits")
     fields = {name: given[name] if given[name] is not None else _ask(name) for name in _QUESTIONS}
     fields |= {facet: _terms(facet, given[facet]) for facet in FACETS}
-    path = place / f"{id_}.yaml"
+    path = _near_here(place / f"{id_}.yaml")
     _write(path, scaffold({"id": id_, **fields}))
     click.echo(f"{path}\nNext: complete both languages in an editor, then: evenpace library validate {path}")
+
+
+def _near_here(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _place(folder: Path | None) -> Path:

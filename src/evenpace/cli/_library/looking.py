@@ -71,6 +71,9 @@ def findings(lib: Library, file: Path, form: str, lang: str) -> None:
         ]
         put_json({"findings": links})
         return
+    if form == "markdown":
+        put("\n".join(_as_markdown(finding, close, lang) for finding, close in near))
+        return
     console = terminal()
     if not near:
         console.print(Text(say("library-no-finding", lang)))
@@ -79,6 +82,13 @@ def findings(lib: Library, file: Path, form: str, lang: str) -> None:
         console.print(
             Padding(_neighbours(close, lang) or Text(say("library-no-similar", lang)), (0, 0, 1, 2))
         )
+
+
+def _as_markdown(finding: Finding, close: Sequence[Neighbour], lang: str) -> str:
+    told = [(one.incident.id, one.incident.text(lang).title, one.why(lang)) for one in close]
+    items = [f"- **{id_}** {forms.inline(title)} ({forms.inline(why)})" for id_, title, why in told]
+    lines = [f"## {forms.inline(finding.sentence(lang))}", "", *(items or [say("library-no-similar", lang)])]
+    return "\n".join(lines) + "\n"
 
 
 def show(lib: Library, id_: str, form: str, lang: str) -> None:
@@ -122,16 +132,22 @@ def _answer(lib: Library, found: Result, lang: str) -> Iterator[RenderableType]:
         yield Padding(Text(line(text.title), style="bold"), (0, 0, 0, 2))
         yield Padding(Text(tidy(text.symptom)), (0, 0, 1, 2))
     yield Text(say("library-total", lang, count=found.total, all=len(lib.incidents)), style="dim")
-    for facet in OF_TERMS:
-        top = sorted(found.counts[facet].items(), key=lambda one: -one[1])[:_TOP]
-        if top:
-            listed = ", ".join(f"{slug} {count}" for slug, count in top)
-            yield Text(f"{say(f'library-{facet}', lang)}: {listed}", style="dim")
+    yield pairs([(say(f"library-{facet}", lang), _top(found, facet)) for facet in OF_TERMS])
     if found.recommended:
-        options = "  ".join(
-            f"--{one.facet} {shlex.quote(one.value)} ({one.count})" for one in found.recommended
-        )
-        yield Text(f"{say('library-recommended', lang)}: {line(options)}", style="dim")
+        yield Text()
+        yield Text(say("library-recommended", lang), style="bold")
+        yield Padding(pairs([_as_option(one, lang) for one in found.recommended]), (0, 0, 0, 2))
+
+
+def _top(found: Result, facet: str) -> str:
+    top = sorted(found.counts[facet].items(), key=lambda one: -one[1])[:_TOP]
+    return ", ".join(f"{slug} {count}" for slug, count in top)
+
+
+def _as_option(one: Suggestion, lang: str) -> tuple[str, str]:
+    """Return a filter as it is typed with its count, and its label."""
+    named = forms.term_name(one.facet, one.value, lang) if one.facet in OF_TERMS else ""
+    return line(f"--{one.facet} {shlex.quote(one.value)} ({one.count})"), named
 
 
 def _narrowing(asked: Query, found: Result) -> Iterator[Suggestion]:

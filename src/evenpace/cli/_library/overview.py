@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 from rich.table import Table
 from rich.text import Text
 
 from evenpace.cli._library.choosing import known_term
-from evenpace.cli._library.output import put_json
+from evenpace.cli._library.output import put, put_json, tidy
 from evenpace.library.catalogue import Library, Query
+from evenpace.library.export import inline
 from evenpace.library.graph import graph
 from evenpace.library.judges import judges_of
 from evenpace.library.records import FACETS
@@ -32,10 +34,9 @@ def terms(lib: Library, facet: str | None, slug: str | None, form: str, lang: st
     if form == "json":
         put_json({"terms": [msgspec.to_builtins(one) | {"cases": _count(lib, one)} for one in chosen]})
         return
-    table = _table(say("library-term", lang), "", say("library-cases", lang))
-    for one in chosen:
-        table.add_row(f"{one.facet} {one.slug}", label(one.facet, one.slug, lang), str(_count(lib, one)))
-    terminal().print(table)
+    heads = (say("library-term", lang), "", say("library-cases", lang))
+    rows = [(f"{one.facet} {one.slug}", label(one.facet, one.slug, lang), _count(lib, one)) for one in chosen]
+    _table(heads, rows, form)
 
 
 def ties(lib: Library, asked: Query, limit: int, form: str, lang: str) -> None:
@@ -45,17 +46,10 @@ def ties(lib: Library, asked: Query, limit: int, form: str, lang: str) -> None:
         page = msgspec.to_builtins(made)
         put_json(page | {"cases": [one.id for one in made.cases]})
         return
-    table = _table(
-        say("library-term", lang), say("library-goes-with", lang), say("library-cases", lang), "lift"
-    )
-    for edge in made.edges:
-        one, other = (key.partition(":") for key in (edge.one, edge.other))
-        table.add_row(
-            label(one[0], one[2], lang), label(other[0], other[2], lang), str(edge.count), f"{edge.lift:.1f}"
-        )
-    console = terminal()
-    console.print(table)
-    console.print(Text(say("library-total", lang, count=made.total, all=len(lib.incidents)), style="dim"))
+    heads = [say(f"library-{name}", lang) for name in ("term", "goes-with", "cases", "lift")]
+    rows = [(_of_key(e.one, lang), _of_key(e.other, lang), e.count, f"{e.lift:.1f}") for e in made.edges]
+    _table(heads, rows, form)
+    put(f"\n{say('library-total', lang, count=made.total, all=len(lib.incidents))}\n")
 
 
 def stats(lib: Library, form: str, lang: str) -> None:
@@ -73,9 +67,9 @@ def stats(lib: Library, form: str, lang: str) -> None:
     rows = [(say("library-cases", lang), str(len(lib.incidents)))]
     for name, of in counts.items():
         top = sorted(of.items(), reverse=True) if name == "year" else of.most_common(_TOP)
-        listed = ", ".join(f"{_called(name, value, lang)} {count}" for value, count in top)
-        rows.append((say(f"library-{name}", lang), listed))
-    terminal().print(pairs(rows))
+        listed = [f"{_called(name, value, lang)}: {count}" for value, count in top]
+        rows.append((say(f"library-{name}", lang), ("\n" if name == "verified" else "; ").join(listed)))
+    _facts(rows, form)
 
 
 def _called(name: str, value: str, lang: str) -> str:
@@ -101,15 +95,38 @@ def _one(lib: Library, one: Term, form: str, lang: str) -> None:
             "\n".join(f"{case.id}  {line(case.text(lang).title)}" for case in found),
         ),
     ]
-    terminal().print(pairs(rows))
+    _facts(rows, form)
 
 
 def _count(lib: Library, one: Term) -> int:
     return lib.facets.bits[one.facet].get(one.slug, 0).bit_count()
 
 
-def _table(*heads: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    return table
+def _of_key(key: str, lang: str) -> str:
+    facet, _, slug = key.partition(":")
+    return label(facet, slug, lang)
+
+
+def _facts(rows: Sequence[tuple[str, str]], form: str) -> None:
+    """Print names and what belongs to them."""
+    if form == "markdown":
+        for name, value in rows:
+            put(f"- {inline(name)}: {inline(value.replace(chr(10), '; '))}\n")
+    else:
+        terminal().print(pairs(list(rows)))
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str | int]], form: str) -> None:
+    """Print a table; numbers stand to the right."""
+    numeric = [bool(rows) and isinstance(cell, int) for cell in (rows[0] if rows else heads)]
+    if form == "markdown":
+        lines = [heads, ["---:" if right else "---" for right in numeric]]
+        lines += [[inline(str(cell)) for cell in row] for row in rows]
+        put("".join(f"| {' | '.join(map(str, cells))} |\n" for cells in lines))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for head, right in zip(heads, numeric, strict=True):
+        table.add_column(head, justify="right" if right else "left", overflow="fold", no_wrap=right)
+    for row in rows:
+        table.add_row(*(Text(tidy(str(cell))) for cell in row))
+    terminal().print(table)
