@@ -3,9 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.library.cases import incident, libraries
+from tests.library.cases import CASE, incident, libraries
 
 from evenpace.errors import Problem
 from evenpace.library.catalogue import Library, Query, files, home
@@ -106,6 +107,20 @@ def test_a_folder_without_cases_is_named(tmp_path: Path) -> None:
         files(tmp_path)
     with pytest.raises(Problem, match="cannot read"):
         files(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"also": ["IL-0001"]}, "already used by IL-0001.yaml"),
+        ({"terms": {"cause": ["x"], "component": ["nccl"], "symptom": ["hang"]}}, "unknown cause 'x'"),
+    ],
+)
+def test_a_folder_that_would_mislead_is_refused(tmp_path: Path, fields: dict[str, object], says: str) -> None:
+    for name, case in (("IL-0001", CASE), ("IL-0002", CASE | {"id": "IL-0002"} | fields)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(case, allow_unicode=True), encoding="utf-8")
+    with pytest.raises(Problem, match=says):
+        Library.open(tmp_path)
 
 
 def test_the_library_comes_with_the_package() -> None:

@@ -78,6 +78,7 @@ def test_lists_must_have_the_same_length(tmp_path: Path) -> None:
         ("id: !!python/object:os.system x\n", 1, "tag"),
         ("id: IL-0001\nen: [\n", 3, "not YAML"),
         ("id: IL\x07\n", 1, "U+0007"),
+        ('id: IL-0001\nen: {title: "a\\x1b"}\n', 2, "U+001B, written as an escape"),
         ("a: b\nx: \u202egnp\n", 2, "U+202E"),
         ("[" * 30_000, 1, "not YAML"),
         ("just words", 1, "the file is no mapping"),

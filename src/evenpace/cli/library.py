@@ -75,11 +75,12 @@ def search(words: tuple[str, ...], page: int, limit: int, form: str, lang: str, 
     `evenpace report RUN --format json`.
     """
     from evenpace.cli._library import choosing, looking
+    from evenpace.library.catalogue import Library
 
     finding = options["finding"]
     if finding is not None and (words or page > 1 or any(options[name] for name in _FILTERS)):
         raise Problem("--finding asks by itself; leave words, filters and --page out")
-    library = choosing.library(options["folder"])
+    library = Library.open(options["folder"])
     if finding is not None:
         looking.findings(library, finding, form, lang)
     else:
@@ -93,9 +94,10 @@ def search(words: tuple[str, ...], page: int, limit: int, form: str, lang: str, 
 @_FOLDER
 def show(id_: str, form: str, lang: str, folder: Path | None) -> None:
     """Show the case ID whole, such as IL-0004 (or 4)."""
-    from evenpace.cli._library import choosing, looking
+    from evenpace.cli._library import looking
+    from evenpace.library.catalogue import Library
 
-    looking.show(choosing.library(folder), id_, form, lang)
+    looking.show(Library.open(folder), id_, form, lang)
 
 
 @command.command()
@@ -106,9 +108,10 @@ def show(id_: str, form: str, lang: str, folder: Path | None) -> None:
 @_FOLDER
 def terms(facet: str | None, slug: str | None, form: str, lang: str, folder: Path | None) -> None:
     """List the vocabulary, a FACET of it, or one term with its definition and cases."""
-    from evenpace.cli._library import choosing, overview
+    from evenpace.cli._library import overview
+    from evenpace.library.catalogue import Library
 
-    overview.terms(choosing.library(folder), facet, slug, form, lang)
+    overview.terms(Library.open(folder), facet, slug, form, lang)
 
 
 @command.command()
@@ -121,8 +124,9 @@ def terms(facet: str | None, slug: str | None, form: str, lang: str, folder: Pat
 def graph(words: tuple[str, ...], limit: int, form: str, lang: str, **options: Any) -> None:
     """List the terms that occur in the same cases, strongest ties first, with their lift."""
     from evenpace.cli._library import choosing, overview
+    from evenpace.library.catalogue import Library
 
-    library = choosing.library(options["folder"])
+    library = Library.open(options["folder"])
     overview.ties(library, choosing.query(library, words, options), limit, form, lang)
 
 
@@ -132,9 +136,10 @@ def graph(words: tuple[str, ...], limit: int, form: str, lang: str, **options: A
 @_FOLDER
 def stats(form: str, lang: str, folder: Path | None) -> None:
     """Count the cases by verification, kind, scope, year, organisation and term."""
-    from evenpace.cli._library import choosing, overview
+    from evenpace.cli._library import overview
+    from evenpace.library.catalogue import Library
 
-    overview.stats(choosing.library(folder), form, lang)
+    overview.stats(Library.open(folder), form, lang)
 
 
 @command.command()
@@ -162,8 +167,9 @@ def validate(files: tuple[Path, ...], form: str, folder: Path | None) -> int:
 def export(form: str, output: Path | None, lang: str, **options: Any) -> None:
     """Write all cases, or those that the filters leave, for other tools."""
     from evenpace.cli._library import choosing, looking
+    from evenpace.library.catalogue import Library
 
-    library = choosing.library(options["folder"])
+    library = Library.open(options["folder"])
     looking.export(library, choosing.query(library, (), options), form, output, lang)
 
 

@@ -15,6 +15,7 @@ from evenpace.library.clauses import LONGEST_QUERY, Tag, clauses, named_terms
 from evenpace.library.facets import FACETS, FacetIndex, Filters, bitset, members
 from evenpace.library.index import TextIndex
 from evenpace.library.records import Incident
+from evenpace.terms import facets
 
 PAGE = 20
 Counts = dict[str, dict[str, int]]
@@ -74,7 +75,7 @@ class Library:
     @classmethod
     def open(cls, folder: Path | None = None) -> Library:
         """Read all cases of a folder (the library that came with evenpace by default); raises Problem."""
-        return cls(records.read(path) for path in files(folder or home()))
+        return cls(_sound(files(folder or home())))
 
     @cached_property
     def text(self) -> TextIndex:
@@ -145,7 +146,8 @@ class Library:
         ranked = dict.fromkeys((*named, *((one.facet, one.value) for one in telling_first)))
         by_value = {(one.facet, one.value): one for one in self._suggestions(carried, total)}
         narrowing = (by_value[pair] for pair in ranked if pair in by_value)
-        return [one for one in narrowing if one.count < total and not _chosen(query, one)][:_RECOMMENDED]
+        kept = (one for one in narrowing if one.count < total and not query.filters.get(one.facet))
+        return list(islice(kept, _RECOMMENDED))
 
     def _frequent(self, query: Query, carried: Counts, total: int) -> Iterator[Suggestion]:
         for facet in records.FACETS:
@@ -158,6 +160,25 @@ class Library:
             for value, count in of.items():
                 everywhere = self.facets.bits[facet][value].bit_count() / len(self.incidents)
                 yield Suggestion(facet, value, count, round(count / total / everywhere, 2))
+
+
+def _sound(paths: list[Path]) -> Iterator[Incident]:
+    """Read cases whose terms we know and whose ids are their own; raises Problem."""
+    owners: dict[str, str] = {}
+    known = facets()
+    for path in paths:
+        one = records.read(path)
+        for facet in records.FACETS:
+            if unknown := [slug for slug in getattr(one.terms, facet) if slug not in known[facet]]:
+                raise Problem(
+                    f"{path}: unknown {facet} {unknown[0]!r}; `evenpace library validate` says where"
+                )
+        for id_ in (one.id, *one.also):
+            if owners.setdefault(id_, path.name) != path.name:
+                raise Problem(
+                    f"{path}: {id_} is already used by {owners[id_]}; `evenpace library validate` says where"
+                )
+        yield one
 
 
 def _chosen(query: Query, one: Suggestion) -> bool:

@@ -121,6 +121,7 @@ class _Page:
             yield from self.first
             return
         yield from self._repeated(self.tree)
+        yield from self._unseen(self.tree)
         found = list(self._against(self.data, Incident, ()))
         yield from found
         if not found:
@@ -157,6 +158,19 @@ class _Page:
             inner = tuple(step["key"] or int(step["index"]) for step in _STEP.finditer(where.rstrip("`")))
             hint = _HINTS.get(str(at[-1])) or _hint(value)
             yield self._flaw((*at, *inner), f"{_name((*at, *inner))}: {_plain(reason)}", hint)
+
+    def _unseen(self, node: yaml.Node | None) -> Iterator[Flaw]:
+        """Yield control characters that were written as escapes."""
+        if isinstance(node, yaml.ScalarNode) and (broken := _CONTROL.search(node.value)):
+            what = f"invisible control character U+{ord(broken.group()):04X}, written as an escape"
+            yield Flaw(self.path, node.start_mark.line + 1, what, "delete it")
+        elif isinstance(node, yaml.MappingNode):
+            for pair in node.value:
+                for part in pair:
+                    yield from self._unseen(part)
+        elif isinstance(node, yaml.SequenceNode):
+            for part in node.value:
+                yield from self._unseen(part)
 
     def _repeated(self, node: yaml.Node | None) -> Iterator[Flaw]:
         if not isinstance(node, yaml.MappingNode):

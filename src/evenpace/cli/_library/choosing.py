@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from evenpace.errors import Problem
@@ -17,18 +16,6 @@ from evenpace.terms import Term, facets
 _ID = re.compile(r"(?:IL-?)?([0-9]{1,4})", re.IGNORECASE)
 _LONGEST = 80
 _LIKE = 0.6
-
-
-def library(folder: Path | None) -> Library:
-    """Open the library; raises Problem, also where a case has a term that the vocabulary lacks."""
-    found = Library.open(folder)
-    for facet in OF_TERMS:
-        for slug in found.facets.bits[facet]:
-            if slug not in facets()[facet]:
-                raise Problem(
-                    f"a case has the unknown {facet} {slug!r}; `evenpace library validate` says where"
-                )
-    return found
 
 
 def query(lib: Library, words: Sequence[str], options: Mapping[str, Any]) -> Query:
