@@ -14,6 +14,7 @@ from tests.library.cases import CASE
 
 from evenpace.cli import cli, execute
 from evenpace.cli.library import _FILTERS
+from evenpace.library.catalogue import home
 from evenpace.library.facets import FACETS
 from evenpace.library.scaffold import next_id
 from evenpace.library.validate import validate
@@ -95,7 +96,7 @@ def test_validate_is_silent_about_good_cases_and_exact_about_bad_ones(
     code, out, _ = run(capfd, "validate", "--folder", folder)
     assert code == 1
     assert f"{bad}:3: year" in out
-    assert "2 cases, 1 errors in 1 of them" in out
+    assert "2 cases, 1 error in 1 of them" in out
     assert json.loads(run(capfd, "validate", bad, "--format", "json")[1])["flaws"][0]["line"] == 3
 
 
@@ -366,3 +367,52 @@ def test_tables_are_markdown_too(capfd: pytest.CaptureFixture[str], words: list[
 
 def test_options_are_the_facets() -> None:
     assert _FILTERS == FACETS
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("url", "javascript:alert(1)", "$.sources[0].url"),
+        ("organisation", "x" * 500, "$.organisation"),
+        ("cause", ",", "no cause"),
+        ("id", "IL-0050", "merged into IL-0048"),
+        ("id", "IL-0004", "there already"),
+    ],
+)
+def test_a_new_case_is_not_begun_with_what_cannot_stay(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, option: str, value: str, says: str
+) -> None:
+    for name in ("IL-0048", "IL-0004"):
+        (tmp_path / f"{name}.yaml").write_text((home() / f"{name}.yaml").read_text("utf-8"), encoding="utf-8")
+    given = {"organisation": "A", "year": 2024, "scope": "k8s", "kind": "incident", "verified": "opened"}
+    given |= {
+        "url": "https://example.org/",
+        "source-title": "A",
+        "title": "It broke",
+        "symptom-text": "It stood.",
+    }
+    given |= {
+        "cause": "unknown",
+        "component": "dns",
+        "symptom": "hang",
+        "factor": "unattended",
+        option: value,
+    }
+    options = [part for name, one in given.items() for part in (f"--{name}", one)]
+    code, _, err = run(capfd, "new", "--folder", tmp_path, *options)
+    assert code == 2
+    assert says in err
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_one_file_is_checked_against_its_neighbours(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, text in (("IL-0048", ""), ("IL-0049", "IL-0048")):
+        source = (home() / "IL-0048.yaml").read_text("utf-8").replace("id: IL-0048", f"id: {name}")
+        source = "\n".join(line for line in source.splitlines() if text == "" or not line.startswith("also:"))
+        (tmp_path / f"{name}.yaml").write_text(source, encoding="utf-8")
+    code, out, _ = run(capfd, "validate", tmp_path / "IL-0049.yaml")
+    assert code == 1
+    assert "IL-0049 is already used by IL-0048.yaml" in out
+    assert run(capfd, "validate", tmp_path)[0] == 1

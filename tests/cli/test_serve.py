@@ -105,6 +105,9 @@ def test_another_name_gets_no_answer(running: tuple[subprocess.Popen[str], int])
         ),
         (["--host", "0.0.0.0", "--token-file", "TOKEN"], "--allow-host"),  # noqa: S104
         (["--token-file", "SHORT"], "at least 16"),
+        (["--allow-host", "http://x:80/"], "no name of a host"),
+        (["--allow-host", "a\x1b[31m"], "no name of a host"),
+        (["--allow-host", ""], "no name of a host"),
         (["--token-file", "OPEN"], "chmod 600"),
     ],
 )

@@ -37,8 +37,16 @@ def test_without_words_the_newest_come_first(small: Library) -> None:
 
 
 def test_a_code_never_finds_another(small: Library) -> None:
-    for text in ("Xid 79", "xid79", "XID: 79"):
+    for text in ("Xid 79", "xid79", "XID: 79", "Xid-79"):
         assert ids(small, text) == ["IL-0001"]
+
+
+def test_joined_words_are_found_by_their_pieces() -> None:
+    library = Library(
+        [incident(1, en={"symptom": "94 GB of Llama 3"}), incident(2, terms={"symptom": ["loss-spike"]})]
+    )
+    assert ids(library, "94GB") == ids(library, "llama3") == ["IL-0001"]
+    assert ids(library, "loss-spike") == ids(library, "loss spike") == ["IL-0002"]
 
 
 def test_every_word_must_match(small: Library) -> None:

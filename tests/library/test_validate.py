@@ -51,7 +51,14 @@ def test_a_good_file_has_no_flaw(tmp_path: Path) -> None:
         (lambda c: c.update(organisation="A, B"), 2, "a comma in the organisation", "use /"),
         (lambda c: c.pop("sources"), 1, "sources is missing", "public report"),
         (lambda c: c.update(terms="hang"), 7, "terms is no mapping", "cause, component"),
-        (lambda c: c["en"].update(lesson=None), 20, "en.lesson", "delete the line"),
+        (lambda c: c["en"].update(lesson=None), 20, "en.lesson: nothing is written there", "delete it"),
+        (lambda c: c["en"].update(lesson=""), 20, "en.lesson: nothing is written there", "delete it"),
+        (
+            lambda c: c["en"].update(actions=[None]),
+            21,
+            "en.actions[0]: nothing is written there",
+            "delete it",
+        ),
     ],
 )
 def test_each_flaw_has_its_line_and_its_fix(

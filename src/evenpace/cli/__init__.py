@@ -6,6 +6,7 @@ whose name begins with an underscore is no command. `main` is where errors becom
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 from collections.abc import Sequence
@@ -92,6 +93,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 def execute(group: click.Group, argv: list[str]) -> int:
     """Run `group` with `argv` and return the exit code; whatever goes wrong is one line on stderr."""
     try:
+        if sys.stdout is None:
+            raise Problem("standard output is closed; open it, or send it to a file")
         code = _invoke(group, argv)
         sys.stdout.flush()
     except Problem as problem:
@@ -100,8 +103,8 @@ def execute(group: click.Group, argv: list[str]) -> int:
         return _complain(_usage(error, argv), 2)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", 130)
-    except BrokenPipeError:
-        return _reader_gone()
+    except OSError as error:
+        return _unwritten(error, argv)
     except Exception as error:
         return _complain(_defect(error, argv), 70)
     return code
@@ -126,6 +129,16 @@ def _usage(error: click.ClickException, argv: list[str]) -> str:
     where = context.command_path if context else " ".join(["evenpace", *argv[:1]])
     message = error.format_message()
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{where} --help`."
+
+
+def _unwritten(error: OSError, argv: list[str]) -> int:
+    """Tell a reader that went away and a full disk from a defect."""
+    if isinstance(error, BrokenPipeError):
+        return _reader_gone()
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return _complain(_defect(error, argv), 70)
+    _reader_gone()
+    return _complain(f"cannot write the output: {error.strerror}; make room and try again", 2)
 
 
 def _reader_gone() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import stat
 from pathlib import Path
@@ -14,6 +15,7 @@ from evenpace.terms import LANGUAGES, say
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 SHORTEST = 16
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,250}[A-Za-z0-9])?|[0-9A-Fa-f:.]{2,45}")
 VARIABLE = "EVENPACE_TOKEN"
 INSTALL = "the site needs FastAPI and uvicorn: pip install 'evenpace[serve]'"
 
@@ -48,6 +50,9 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     token = _token(token_file)
     if host not in LOOPBACK and token is None:
         raise Problem(f"--host {host} lets others in: set a token, with --token-file FILE or in {VARIABLE}")
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise Problem(f"--allow-host {name!r} is no name of a host; leave scheme and port out")
     if host not in LOOPBACK and not names:
         raise Problem(f"--host {host} needs the names it is opened by: add --allow-host NAME")
     try:

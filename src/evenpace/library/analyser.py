@@ -17,11 +17,12 @@ from functools import lru_cache
 LONGEST_WORD = 64
 _HANGUL = "\uac00-\ud7a3"
 _WORD = re.compile(rf"[{_HANGUL}]+|/?[a-z0-9](?:[a-z0-9]|[._/+#-](?=[a-z0-9]))*")
-_NUMBERED = r"(xid|sxid|error)(?: ?\(pci:[0-9a-f:.]{1,20}\))?(?: ?[:#]? ?|_)([0-9]{1,5})(?![0-9.])"
+_NUMBERED = r"(xid|sxid|error)(?: ?\(pci:[0-9a-f:.]{1,20}\))?(?: ?[:#]? ?|[_-])([0-9]{1,5})(?![0-9.])"
 _CODE = re.compile(rf"\b{_NUMBERED}")
 _CODE_IN_WORD = re.compile(rf"(?:\b|_){_NUMBERED}")
 _MORE = re.compile(r" ?(?:,|/|and|or|와|과|및) ?([0-9]{1,3})(?=[,.;)/]|$| and | or )")
 _PARTS = re.compile(r"[a-z0-9]+")
+_PIECES = re.compile(r"[a-z]+|[0-9]+")
 _STOP = frozenset(
     [
         "a",
@@ -142,6 +143,12 @@ def units(text: str) -> list[Unit]:
         at = match.end()
     found += _plain_units(folded[at:])
     return [unit for unit in found if unit.key not in _STOP] or found
+
+
+def pieces(word: str) -> tuple[str, ...]:
+    """Return what a joined word consists of: `loss-spike`, `94gb`; nothing for a word of one piece."""
+    found = tuple(_PIECES.findall(word))
+    return found if len(found) > 1 else ()
 
 
 def spellings(run: str) -> list[tuple[str, ...]]:

@@ -188,7 +188,9 @@ def _chosen(query: Query, one: Suggestion) -> bool:
 def files(folder: Path) -> list[Path]:
     """Return the case files of a folder in order; raises Problem where there are none."""
     try:
-        found = sorted(path for path in folder.iterdir() if path.suffix == ".yaml")
+        found = sorted(
+            path for path in folder.iterdir() if path.suffix == ".yaml" and not path.name.startswith(".")
+        )
     except OSError as error:
         raise Problem(f"cannot read the library's folder {folder}: {error.strerror}") from error
     if not found:

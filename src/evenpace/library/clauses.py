@@ -7,6 +7,7 @@ either language.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ LONGEST_QUERY = 400
 MOST_CLAUSES = 24
 _LONGEST_TEXT = 4000
 _LONGEST_NAME = 6  # words
+_CODE = re.compile(r"(?:s?xid|error)[0-9]+|il-[0-9]{4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,10 @@ def _named(words: list[Unit], terms: tuple[Term, ...]) -> Clause:
 def _word(unit: Unit) -> Clause:
     if not unit.hangul:
         stem = analyser.stem(unit.key)
-        return Clause((Word(stem),))
+        pieces = tuple(Clause((Word(analyser.stem(piece)),)) for piece in analyser.pieces(unit.key))
+        return Clause(
+            (Word(stem), Together(pieces)) if pieces and not _CODE.fullmatch(unit.key) else (Word(stem),)
+        )
     runs = (unit.key, *unit.forms)
     return Clause(tuple(Sequence(tokens) for run in runs for tokens in analyser.spellings(run)))
 
@@ -124,7 +129,11 @@ def _exact(name: str) -> Iterator[Way]:
 
 def _key(words: list[Unit]) -> str:
     """Return what names are compared by: stems, without the spaces inside Korean."""
-    return "".join(word.key if word.hangul else f" {analyser.stem(word.key)} " for word in words)
+    return "".join(word.key if word.hangul else _latin_key(word.key) for word in words)
+
+
+def _latin_key(word: str) -> str:
+    return "".join(f" {analyser.stem(part)} " for part in re.split("[-_]", word))
 
 
 def _names_of(term: Term) -> tuple[str, ...]:

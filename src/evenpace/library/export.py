@@ -115,6 +115,7 @@ def _row(incident: Incident, lang: str) -> Iterator[object]:
 
 def _cell(value: object) -> str:
     text = "\n".join(value) if isinstance(value, tuple) else str(value)
+    text = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
     return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
 
 

@@ -15,6 +15,8 @@ import yaml
 from evenpace.errors import Problem
 
 LARGEST = 64 * 1024
+# What reading hostile YAML may raise: the loader's own constructors stumble over odd numbers, dates and tags.
+UNREADABLE = (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError)
 FACETS = ("cause", "component", "symptom", "factor")
 LANGUAGES = ("en", "ko")
 
@@ -84,7 +86,7 @@ def read(path: Path) -> Incident:
     """Read one file; raises Problem with the first thing that is wrong (validate() lists all, with lines)."""
     try:
         return msgspec.convert(parse(source(path)), Incident)
-    except (yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
+    except (*UNREADABLE, msgspec.ValidationError) as error:
         reason = " ".join(str(error).split())
         raise Problem(
             f"{path}: {reason}; `evenpace library validate {path}` says where and how to mend it"

@@ -44,7 +44,7 @@ def scaffold(fields: Mapping[str, Any]) -> str:
 
 
 def _comments(names: Sequence[str]) -> list[str]:
-    return [f"  # {name}:\n  #   -\n" if name in _LISTS else f"  # {name}: >-\n  #\n" for name in names]
+    return [f"  # {name}:\n  #   -\n" if name in _LISTS else f"  # {name}:\n" for name in names]
 
 
 def _yaml(data: object) -> str:

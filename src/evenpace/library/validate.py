@@ -54,7 +54,7 @@ def validate(files: Iterable[Path]) -> list[Flaw]:
     """Return all flaws of the files, in order; none means that all of them can be published."""
     flaws: list[Flaw] = []
     owners: dict[str, list[tuple[Path, int]]] = defaultdict(list)
-    for path in files:
+    for path in dict.fromkeys(files):
         page = _Page(path)
         flaws += page.flaws()
         for id_, line in page.ids():
@@ -89,7 +89,7 @@ class _Page:
             if not self.first:
                 self.tree = yaml.compose(text, Loader=yaml.CSafeLoader)
                 self.data = records.parse(text)
-        except (yaml.YAMLError, RecursionError, ValueError) as error:
+        except records.UNREADABLE as error:
             mark = getattr(error, "problem_mark", None)
             what = getattr(error, "problem", None) or str(error)
             fix = "quote a text that holds ': ' or begins with one of `@%[{&*!|>#, and indent by two spaces"
@@ -156,8 +156,10 @@ class _Page:
         except msgspec.ValidationError as error:
             reason, _, where = str(error).partition(" - at `$")
             inner = tuple(step["key"] or int(step["index"]) for step in _STEP.finditer(where.rstrip("`")))
-            hint = _HINTS.get(str(at[-1])) or _hint(value)
-            yield self._flaw((*at, *inner), f"{_name((*at, *inner))}: {_plain(reason)}", hint)
+            empty = reason.endswith("got `null`")
+            hint = (not empty and _HINTS.get(str(at[-1]))) or _hint(None if empty else value)
+            what = "nothing is written there" if empty else _plain(reason)
+            yield self._flaw((*at, *inner), f"{_name((*at, *inner))}: {what}", hint)
 
     def _unseen(self, node: yaml.Node | None) -> Iterator[Flaw]:
         """Yield control characters that were written as escapes."""
@@ -193,6 +195,7 @@ class _Page:
                 ("organisation",), "a comma in the organisation", "use / between two organisations"
             )
         yield from self._terms(incident)
+        yield from self._empty()
         yield from self._languages(incident)
 
     def _terms(self, incident: Incident) -> Iterator[Flaw]:
@@ -211,6 +214,13 @@ class _Page:
                     yield self._flaw(("terms", facet, n), f"unknown {facet} {slug!r}", fix)
                 elif slug in slugs[:n]:
                     yield self._flaw(("terms", facet, n), f"{slug} is listed twice", "delete one")
+
+    def _empty(self) -> Iterator[Flaw]:
+        for lang in LANGUAGES:
+            for name, value in self.data[lang].items():
+                if not value:
+                    what = f"{lang}.{name}: nothing is written there"
+                    yield self._flaw((lang, name), what, _hint(None))
 
     def _languages(self, incident: Incident) -> Iterator[Flaw]:
         for name in _TEXTS:
@@ -261,7 +271,7 @@ def _name(at: Path_) -> str:
 
 def _hint(value: Any) -> str:
     if value is None:
-        return "nothing is written there: write it, or delete the line where the report does not say"
+        return "write it, or delete it where the report does not say"
     return "a text that looks like a number or a list must be quoted"
 
 

@@ -39,6 +39,7 @@ def serve(
         log_level="error",
         access_log=False,
         server_header=False,
+        lifespan="off",
         timeout_keep_alive=KEEP_ALIVE,
         limit_concurrency=MOST_AT_ONCE,
         timeout_graceful_shutdown=SHUTDOWN,

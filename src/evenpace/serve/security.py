@@ -222,11 +222,15 @@ def _host(header: str) -> str:
     """Return the name in a Host header, without its port; empty where it is not well-formed."""
     if header.startswith("["):
         name, closed, port = header[1:].partition("]")
-        well_formed = bool(closed) and (not port or (port[0] == ":" and port[1:].isdigit()))
+        well_formed = bool(closed) and (not port or (port[0] == ":" and _is_port(port[1:])))
     else:
         name, colon, port = header.partition(":")
-        well_formed = not colon or port.isdigit()
+        well_formed = not colon or _is_port(port)
     return name.lower() if well_formed else ""
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535
 
 
 def _address(path: str, query: list[tuple[str, str]]) -> str:

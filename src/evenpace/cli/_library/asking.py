@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 import evenpace
 from evenpace.cli._library.choosing import hint
 from evenpace.errors import Problem
 from evenpace.library.catalogue import home
-from evenpace.library.records import FACETS
+from evenpace.library.records import FACETS, Incident, parse, source
 from evenpace.library.scaffold import next_id, scaffold
 from evenpace.terms import facets
 
@@ -25,7 +26,7 @@ _QUESTIONS = {
     "year": "Year of the event",
     "scope": "Scope",
     "kind": "Kind",
-    "verified": "How far did you read it (opened: all that the case needs; excerpt: a part)",
+    "verified": "How far did you read it: all that the case needs, or a part",
     "title": "Title: one sentence, what failed and what it did",
     "symptom_text": "Symptom: what people saw first",
 }
@@ -45,8 +46,22 @@ def new(folder: Path | None, given: dict[str, Any]) -> None:
     fields = {name: given[name] if given[name] is not None else _ask(name) for name in _QUESTIONS}
     fields |= {facet: _terms(facet, given[facet]) for facet in FACETS}
     path = _near_here(place / f"{id_}.yaml")
-    _write(path, scaffold({"id": id_, **fields}))
+    text = scaffold({"id": id_, **fields})
+    _check(text, place, id_)
+    _write(path, text)
     click.echo(f"{path}\nNext: complete both languages in an editor, then: evenpace library validate {path}")
+
+
+def _check(text: str, place: Path, id_: str) -> None:
+    """Refuse what validation would refuse for good: only the Korean text may be missing."""
+    data = parse(text)
+    try:
+        msgspec.convert(data | {"ko": data["en"]}, Incident)
+    except msgspec.ValidationError as error:
+        raise Problem(f"{str(error).replace('`', '')}; give it again, as an option or when asked") from error
+    for path in sorted(place.glob("*.yaml")):
+        if re.search(rf"^also:.*\b{id_}\b", source(path), re.MULTILINE):
+            raise Problem(f"{id_} was merged into {path.stem}; choose another --id")
 
 
 def _near_here(path: Path) -> Path:
@@ -87,6 +102,8 @@ def _answer(option: str, question: str, **how: Any) -> Any:
 
 def _terms(facet: str, given: tuple[str, ...]) -> list[str]:
     named = [one.strip() for text in given for one in text.split(",") if one.strip()]
+    if given and not named and facet != "factor":
+        raise Problem(f"no {facet}; `evenpace library terms {facet}` lists them")
     if not named:
         empty = "; empty for none" if facet == "factor" else ""
         told = f"Terms of the {facet}, commas between (? lists them{empty})"
