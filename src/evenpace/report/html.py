@@ -9,13 +9,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from evenpace.report import chart as chart_
 from evenpace.report import heat as heat_
 from evenpace.report import view
+from evenpace.report.page import harmless, templates
 from evenpace.report.story import Story
 from evenpace.report.verdict import outcome, state, timeline, verdict
 from evenpace.report.words import clock, duration, line, percent
@@ -62,20 +62,14 @@ def _content(story: Story, lang: str) -> dict[str, Any]:
         "plot": plot,
         "heat": heat,
         "heat_table": heat_.heat_table(story),
-        "data": Markup(_harmless(data)),  # noqa: S704  escaped there
+        "data": harmless(data),
         "size": (chart_.WIDTH, chart_.HEIGHT),
     }
 
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        autoescape=True,
-        loader=FileSystemLoader(_HERE / "templates"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(_HERE / "templates")
     environment.filters["duration"] = duration
     environment.filters["percent"] = percent
     return environment
@@ -107,9 +101,3 @@ def _policy(style: str, script: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _harmless(data: Any) -> str:
-    """Encode data so that it cannot end the element that it stands in."""
-    text = msgspec.json.encode(data).decode()
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -7,8 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -16,6 +15,7 @@ from starlette.responses import HTMLResponse
 from evenpace import __version__
 from evenpace.library import records
 from evenpace.library.facets import FACETS
+from evenpace.report.page import templates
 from evenpace.serve.state import State, preferred, read_state
 from evenpace.terms import LANGUAGES, UnknownTerm, label, say
 
@@ -69,14 +69,6 @@ def name(facet: str, value: str, lang: str) -> str:
     return say(f"library-scope-{value}", lang) if facet == "scope" else value
 
 
-def harmless(data: Any) -> Markup:
-    """Encode data so that it cannot end the element that it stands in."""
-    text = msgspec.json.encode(data).decode()
-    for letter in "&<>":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)  # noqa: S704  escaped above
-
-
 def _same_page(request: Request, lang: str) -> str:
     kept = [(key, value) for key, value in request.query_params.multi_items() if key != "lang"]
     return str(request.url.replace(query="", fragment="").path) + "?" + _encoded([*kept, ("lang", lang)])
@@ -99,12 +91,6 @@ def _prose(text: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        autoescape=True,
-        loader=FileSystemLoader(HERE / "templates"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(HERE / "templates")
     environment.filters["prose"] = _prose
     return environment

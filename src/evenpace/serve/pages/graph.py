@@ -12,8 +12,9 @@ from starlette.responses import Response
 from evenpace.library.catalogue import Library
 from evenpace.library.graph import Edge, Graph, Node, graph
 from evenpace.library.records import FACETS as OF_TERMS
+from evenpace.report.page import harmless
 from evenpace.serve.pages.cases import chips
-from evenpace.serve.render import harmless, name, page, state_of
+from evenpace.serve.render import name, page, state_of
 from evenpace.serve.state import State
 from evenpace.terms import say
 
