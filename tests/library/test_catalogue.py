@@ -49,6 +49,19 @@ def test_joined_words_are_found_by_their_pieces() -> None:
     assert ids(library, "loss-spike") == ids(library, "loss spike") == ["IL-0002"]
 
 
+def test_a_word_is_found_by_its_other_spellings(real: Library) -> None:
+    for one, other in (
+        ("에러", "오류"),
+        ("네트웍", "네트워크"),
+        ("구글", "Google"),
+        ("바이트댄스", "ByteDance"),
+    ):
+        assert set(ids(real, other)) <= {found.id for found in real.search(Query(one), limit=500).incidents}
+        assert ids(real, one)
+    assert len(ids(real, "허깅페이스")) > 5
+    assert ids(real, "k8s")
+
+
 def test_every_word_must_match(small: Library) -> None:
     assert ids(small, "Xid logged") == ["IL-0002"]
     assert ids(small, "Xid nowhere") == []

@@ -148,7 +148,8 @@ def units(text: str) -> list[Unit]:
 def pieces(word: str) -> tuple[str, ...]:
     """Return what a joined word consists of: `loss-spike`, `94gb`; nothing for a word of one piece."""
     found = tuple(_PIECES.findall(word))
-    return found if len(found) > 1 else ()
+    letters = [piece for piece in found if piece.isalpha()]
+    return found if len(found) > 1 and letters and all(len(piece) > 1 for piece in letters) else ()
 
 
 def spellings(run: str) -> list[tuple[str, ...]]:

@@ -8,9 +8,11 @@ either language.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from evenpace.library import analyser
 from evenpace.library.analyser import Unit
@@ -21,6 +23,7 @@ LONGEST_QUERY = 400
 MOST_CLAUSES = 24
 _LONGEST_TEXT = 4000
 _LONGEST_NAME = 6  # words
+_SPELLINGS = Path(__file__).parent / "spellings.toml"
 _CODE = re.compile(r"(?:s?xid|error)[0-9]+|il-[0-9]{4}")
 
 
@@ -108,14 +111,26 @@ def _named(words: list[Unit], terms: tuple[Term, ...]) -> Clause:
 
 
 def _word(unit: Unit) -> Clause:
-    if not unit.hangul:
-        stem = analyser.stem(unit.key)
-        pieces = tuple(Clause((Word(analyser.stem(piece)),)) for piece in analyser.pieces(unit.key))
-        return Clause(
-            (Word(stem), Together(pieces)) if pieces and not _CODE.fullmatch(unit.key) else (Word(stem),)
-        )
-    runs = (unit.key, *unit.forms)
-    return Clause(tuple(Sequence(tokens) for run in runs for tokens in analyser.spellings(run)))
+    return Clause(
+        (*_as_written(unit), *(way for other in _same().get(unit.key, ()) for way in _exact(other)))
+    )
+
+
+def _as_written(unit: Unit) -> Iterator[Way]:
+    if unit.hangul:
+        runs = (unit.key, *unit.forms)
+        yield from (Sequence(tokens) for run in runs for tokens in analyser.spellings(run))
+        return
+    yield Word(analyser.stem(unit.key))
+    if (pieces := analyser.pieces(unit.key)) and not _CODE.fullmatch(unit.key):
+        yield Together(tuple(Clause((Word(analyser.stem(piece)),)) for piece in pieces))
+
+
+@cache
+def _same() -> Mapping[str, tuple[str, ...]]:
+    """Return a word's other spellings, by the word."""
+    groups = tomllib.loads(_SPELLINGS.read_text(encoding="utf-8"))["same"]
+    return {word: tuple(other for other in group if other != word) for group in groups for word in group}
 
 
 def _exact(name: str) -> Iterator[Way]:
