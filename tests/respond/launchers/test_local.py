@@ -109,8 +109,11 @@ def test_a_program_that_does_not_start_leaves_nothing(tmp_path: Path) -> None:
         launcher.start([NodeStart("a", dict(os.environ), tmp_path / "log")])
 
 
-def test_survivors_are_named(monkeypatch: pytest.MonkeyPatch, start: Start, tmp_path: Path) -> None:
+def test_survivors_are_named(
+    monkeypatch: pytest.MonkeyPatch, start: Start, tmp_path: Path, eventually: Callable[..., None]
+) -> None:
     start("exec sleep 600", "a")
+    eventually(lambda: members(str(tmp_path)), what="the agent with its environment")
     (agent,) = members(str(tmp_path))
     with monkeypatch.context() as patch:
         patch.setattr(psutil.Process, "kill", lambda process: None)
