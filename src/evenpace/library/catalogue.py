@@ -101,13 +101,13 @@ class Library:
         """Answer a query: best first with words, newest first without."""
         with_words = self._with_words(query)
         matching = with_words & self.facets.allowed(query.filters)
-        carried = self.facets.counts(matching, {})
+        carried, total = self.facets.counts(matching, {}), matching.bit_count()
         return Result(
             incidents=tuple(self.incidents[row] for row in self._page(query, matching, offset, limit)),
-            total=matching.bit_count(),
+            total=total,
             counts=self.facets.counts(with_words, query.filters),
-            recommended=tuple(self._recommended(query, carried, matching.bit_count())),
-            frequent=tuple(self._frequent(query, carried, matching.bit_count())),
+            recommended=tuple(self._recommended(query, carried, total)),
+            frequent=tuple(self._frequent(query, carried, total)),
         )
 
     def _with_words(self, query: Query) -> int:
@@ -129,6 +129,7 @@ class Library:
     def _recommended(self, query: Query, carried: Counts, total: int) -> list[Suggestion]:
         if not query.text.strip():
             return []
+        by_value = {(one.facet, one.value): one for one in self._suggestions(carried, total)}
         named = [(term.facet, term.slug) for term in named_terms(query.text)]
         folded = f" {fold(query.text)} "
         named += [
@@ -138,13 +139,11 @@ class Library:
             if f" {fold(value)} " in folded
         ]
         telling = (
-            one
-            for one in self._suggestions({facet: carried[facet] for facet in records.FACETS}, total)
-            if one.count > 1 and one.lift >= _TELLING
+            pair
+            for pair, one in by_value.items()
+            if one.facet in records.FACETS and one.count > 1 and one.lift >= _TELLING
         )
-        telling_first = sorted(telling, key=lambda one: -one.lift)
-        ranked = dict.fromkeys((*named, *((one.facet, one.value) for one in telling_first)))
-        by_value = {(one.facet, one.value): one for one in self._suggestions(carried, total)}
+        ranked = dict.fromkeys((*named, *sorted(telling, key=lambda pair: -by_value[pair].lift)))
         narrowing = (by_value[pair] for pair in ranked if pair in by_value)
         kept = (one for one in narrowing if one.count < total and not query.filters.get(one.facet))
         return list(islice(kept, _RECOMMENDED))

@@ -6,6 +6,7 @@ import re
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -14,10 +15,11 @@ from starlette.responses import HTMLResponse
 
 from evenpace import __version__
 from evenpace.library import records
+from evenpace.library.export import term_name
 from evenpace.library.facets import FACETS
 from evenpace.report.page import templates
 from evenpace.serve.state import State, preferred, read_state
-from evenpace.terms import LANGUAGES, UnknownTerm, label, say
+from evenpace.terms import LANGUAGES, say
 
 HERE = Path(__file__).parent
 _CODE = re.compile(r"`([^`\n]{1,300})`")
@@ -62,22 +64,13 @@ def page(
 def name(facet: str, value: str, lang: str) -> str:
     """Return what a value of a facet is called."""
     if facet in records.FACETS:
-        try:
-            return label(facet, value, lang)
-        except UnknownTerm:
-            return value
+        return term_name(facet, value, lang)
     return say(f"library-scope-{value}", lang) if facet == "scope" else value
 
 
 def _same_page(request: Request, lang: str) -> str:
     kept = [(key, value) for key, value in request.query_params.multi_items() if key != "lang"]
-    return str(request.url.replace(query="", fragment="").path) + "?" + _encoded([*kept, ("lang", lang)])
-
-
-def _encoded(pairs: list[tuple[str, str]]) -> str:
-    from urllib.parse import urlencode
-
-    return urlencode(pairs, errors="replace")
+    return f"{request.url.path}?{urlencode([*kept, ('lang', lang)], errors='replace')}"
 
 
 def _sentence(owner: str, lang: str, key: str, **details: object) -> str:

@@ -73,10 +73,6 @@ class State:
         """Turn to a page."""
         return replace(self, page=page)
 
-    def in_language(self, lang: str) -> State:
-        """Say the same in another language."""
-        return replace(self, lang=lang)
-
     def _with(self, facet: str, chosen: tuple[str, ...]) -> State:
         filters = {**self.query.filters, facet: chosen}
         kept = {name: values for name, values in filters.items() if values}

@@ -15,6 +15,7 @@ from evenpace.library.catalogue import PAGE, Library, Result, Suggestion
 from evenpace.library.facets import FACETS
 from evenpace.library.judges import judges
 from evenpace.library.similar import similar
+from evenpace.serve.pages.paging import paged
 from evenpace.serve.render import name, page, state_of
 from evenpace.serve.state import State
 from evenpace.terms import say
@@ -40,10 +41,7 @@ def router(library: Library) -> APIRouter:
     @routes.api_route("/library", methods=["GET", "HEAD"])
     def cases(request: Request) -> Response:
         state = state_of(request)
-        result = library.search(state.query, offset=(state.page - 1) * PAGE)
-        pages = max(1, -(-result.total // PAGE))
-        if state.page > pages:
-            raise HTTPException(404, say("serve-no-such-page", state.lang, page=state.page, pages=pages))
+        result, pages = paged(library, state.query, state)
         return page(
             request,
             "list.html.j2",
@@ -54,7 +52,7 @@ def router(library: Library) -> APIRouter:
             first=(state.page - 1) * PAGE + 1,
             everything=len(library.incidents),
             choices={facet: list(choices(result, state, facet)) for facet in FACETS},
-            chips=list(chips(state)),
+            chips=list(chips(state, "/library")),
             suggested=[(one, _suggestion(one, state)) for one in result.recommended],
             shown=SHOWN,
         )
@@ -102,13 +100,13 @@ def choices(result: Result, state: State, facet: str) -> Iterator[Choice]:
         yield Choice(name(facet, value, state.lang), count, picked, then.url("/library"))
 
 
-def chips(state: State) -> Iterator[tuple[str, str, str]]:
-    """Yield what narrows the list as (facet, label, address without it)."""
+def chips(state: State, path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield what narrows the page at `path` as (facet, label, address without it)."""
     if state.query.text:
-        yield "q", state.query.text, state.without_words().url("/library")
+        yield "q", state.query.text, state.without_words().url(path)
     for facet, values in state.query.filters.items():
         for value in values:
-            yield facet, name(facet, value, state.lang), state.without(facet, value).url("/library")
+            yield facet, name(facet, value, state.lang), state.without(facet, value).url(path)
 
 
 def _suggestion(one: Suggestion, state: State) -> tuple[str, str]:

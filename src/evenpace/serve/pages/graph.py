@@ -42,9 +42,7 @@ def router(library: Library) -> APIRouter:
             data=harmless(_drawing(made, state)),
             everything=len(library.incidents),
             first=_FIRST,
-            chips=[
-                (facet, text, url.replace("/library?", "/graph?", 1)) for facet, text, url in chips(state)
-            ],
+            chips=list(chips(state, "/graph")),
         )
 
     return routes

@@ -8,9 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evenpace.library import records
-from evenpace.library.catalogue import PAGE, Library, Query
+from evenpace.library.catalogue import Library, Query
 from evenpace.library.graph import graph
 from evenpace.library.judges import judges_of
+from evenpace.serve.pages.paging import paged
 from evenpace.serve.render import page, state_of
 from evenpace.terms import UnknownTerm, facets, say, term
 
@@ -43,11 +44,7 @@ def router(library: Library) -> APIRouter:
             one = term(facet, slug[:64])
         except UnknownTerm as error:
             raise HTTPException(404, say("serve-no-term", state.lang)) from error
-        query = Query("", {facet: (slug,)})
-        result = library.search(query, offset=(state.page - 1) * PAGE)
-        pages = max(1, -(-result.total // PAGE))
-        if state.page > pages:
-            raise HTTPException(404, say("serve-no-such-page", state.lang, page=state.page, pages=pages))
+        result, pages = paged(library, Query("", {facet: (slug,)}), state)
         return page(
             request,
             "term.html.j2",
