@@ -1,0 +1,120 @@
+"""What diagnosis works on: lines with the process that printed them, and what was seen in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+Which = int | tuple[int, ...]
+Named = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Say which process, GPU or host: a value, several, or None where the logs do not tell.
+
+    `rank` is the global rank; a rank inside a group is never one. `gpu` is as printed: a PCI address, an
+    index, a UUID or a serial number.
+    """
+
+    rank: Which | None = None
+    local_rank: Which | None = None
+    host: Named | None = None
+    gpu: Named | None = None
+    pid: Which | None = None
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, part.name) is not None for part in fields(self))
+
+    def or_else(self, other: Identity) -> Identity:
+        """Return this identity with what it lacks taken from `other`."""
+        mine = {part.name: getattr(self, part.name) for part in fields(self)}
+        return Identity(
+            **{name: getattr(other, name) if value is None else value for name, value in mine.items()}
+        )
+
+
+NOBODY = Identity()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One record of a log, cleaned: no colours, wrapped lines joined, records that ran together split.
+
+    `number` is 1-based in its file. `time` is in seconds: since the epoch where `dated`, else since some start
+    that only lines of the same file share. `printer` is whoever wrote the line, as far as the line says.
+    """
+
+    source: str
+    number: int
+    text: str
+    printer: Identity = NOBODY
+    time: float | None = None
+    dated: bool = False
+    format: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One column of the iteration lines of a file: `values[i]` at `steps[i]`, read from `lines[i]`.
+
+    `name` is the column: `iteration-seconds`, `tokens-per-second`, `samples-per-second`, `tflops`, `loss`,
+    `grad-norm`, `loss-scale`, `data-seconds`. `printer` is who wrote the lines, where they say.
+    """
+
+    source: str
+    name: str
+    unit: str
+    steps: tuple[int, ...]
+    values: tuple[float, ...]
+    lines: tuple[Line, ...]
+    printer: Identity = NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Say that a signature was seen: in which lines, whom it accuses, and what its patterns captured.
+
+    The first line is the one that fired. `certainty` is the signature's own unless a judge knows better.
+    """
+
+    signature: str
+    lines: tuple[Line, ...]
+    culprit: Identity = NOBODY
+    victims: tuple[Identity, ...] = ()
+    captures: Mapping[str, str] = field(default_factory=dict)
+    certainty: float | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One log file as read: its size in bytes and lines, how much was only scanned, and when it ends.
+
+    `first` and `last` are the times of its first and last dated lines (seconds since the epoch).
+    """
+
+    name: str
+    size: int = 0
+    lines: int = 0
+    scanned_only: int = 0
+    first: float | None = None
+    last: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that was read of one failure: its files, the lines that may matter, and the series in them.
+
+    Lines keep the order of their files. Of a large file only the lines around what was recognised, what looks
+    like an error, its head and its tail are here.
+    """
+
+    sources: tuple[Source, ...]
+    lines: tuple[Line, ...]
+    series: tuple[Series, ...] = ()
+    expected: tuple[float, float, str] | None = None
+
+    def of(self, source: str) -> Sequence[Line]:
+        """Return the lines of one file."""
+        return [line for line in self.lines if line.source == source]
