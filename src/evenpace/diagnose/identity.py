@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from evenpace.diagnose.model import Identity, Named, Which
 
@@ -16,6 +17,7 @@ def from_captures(captures: Mapping[str, str]) -> Identity:
     """Return the identity that captures named `rank`, `ranks`, `local_rank`, `host`, `gpu`, `pid` spell.
 
     The plural forms (`ranks`, `hosts`, `gpus`, `pids`) hold a list, whatever stands between its members.
+    `other_host` is the far end of a link: both ends are accused, see `with_far_end`.
     """
     return Identity(
         rank=_numbers(captures.get("ranks") or captures.get("rank")),
@@ -24,6 +26,14 @@ def from_captures(captures: Mapping[str, str]) -> Identity:
         gpu=_names(captures.get("gpus"), captures.get("gpu")),
         pid=_numbers(captures.get("pids") or captures.get("pid")),
     )
+
+
+def with_far_end(identity: Identity, captures: Mapping[str, str]) -> Identity:
+    """Return the identity with the host at the far end of a link beside its own, where one was captured."""
+    far = captures.get("other_host")
+    if not far or not isinstance(identity.host, str) or identity.host == far:
+        return identity
+    return replace(identity, host=(identity.host, far))
 
 
 def one_or_all(values: tuple[int, ...]) -> Which | None:

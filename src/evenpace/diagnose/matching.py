@@ -8,7 +8,7 @@ from functools import cached_property
 
 import re2
 
-from evenpace.diagnose.identity import from_captures
+from evenpace.diagnose.identity import from_captures, with_far_end
 from evenpace.diagnose.model import NOBODY, Identity, Line, Sighting
 from evenpace.diagnose.signature import Also, Pattern, Signature
 
@@ -74,13 +74,12 @@ class Matcher:
                     continue
                 hits.add(number, signature.id, _Hit(at, captures), isinstance(pattern, Pattern))
         numbers = {id(pattern): number for number, (_, pattern) in enumerate(self._patterns)}
-        found = [
+        return [
             sighting
             for signature in self.signatures.values()
             for hit in hits.main.get(signature.id, ())
             if (sighting := hits.complete(signature, hit, numbers))
         ]
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ class _Hits:
             return NOBODY
         if names == "host":
             return Identity(host=said.host if said.host is not None else printer.host)
-        return said.or_else(printer) if names == "printer" else said
+        return with_far_end(said.or_else(printer), captures) if names == "printer" else said
 
 
 def _agrees(also: Also, one: _Hit, captures: Mapping[str, str]) -> bool:

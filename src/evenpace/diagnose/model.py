@@ -113,6 +113,7 @@ class Case:
     sources: tuple[Source, ...]
     lines: tuple[Line, ...]
     series: tuple[Series, ...] = ()
+    dumps: tuple[object, ...] = ()
     expected: tuple[float, float, str] | None = None
 
     def of(self, source: str) -> Sequence[Line]:

@@ -1,0 +1,223 @@
+"""Read one log of any size once, and keep what deserves a look: excerpts, counts, and whole short files.
+
+Memory does not depend on the file: a block at a time, and at most MOST_LINES lines of excerpts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from evenpace.diagnose.gate import Gate
+from evenpace.diagnose.sources import Damaged, open_log
+
+BLOCK = 4 << 20
+WHOLE = 1 << 20  # a file up to this size is kept whole, unless there are many
+MARGIN = 16 << 10  # bytes looked at around a hit, at most
+BEFORE, AFTER = 12, 16  # lines kept around a hit
+WIDE_HITS = 40  # of one literal; later ones keep their own line only
+MOST_LINES = 40_000
+_BINARY = 0.1  # share of NULs and other controls in the head above which a file is binary
+_TEXT_CONTROLS = bytes({7, 8, 9, 10, 12, 13, 27})
+
+
+class Binary(Exception):
+    """Say that a file is not text."""
+
+
+@dataclass(slots=True)
+class Excerpts:
+    """Hold what was kept of a file: `(first line's number, bytes)` in order, and the size of it all.
+
+    `lines` counts newlines of the part that was read; `kept` the lines of all excerpts; `damage` says why the
+    file could not be read to its end.
+    """
+
+    pieces: list[tuple[int, bytes]] = field(default_factory=list)
+    size: int = 0
+    lines: int = 0
+    kept: int = 0
+    whole: bool = False
+    damage: str = ""
+
+    def keep(self, first: int, data: bytes, *, always: bool = False) -> None:
+        """Append an excerpt, if there is room for it, or `always`."""
+        count = data.count(b"\n") + (not data.endswith(b"\n"))
+        if data and (always or self.kept + count <= MOST_LINES):
+            self.pieces.append((first, data))
+            self.kept += count
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Name a file, or a range of its bytes [start, end) that begins and ends after a newline.
+
+    A file of at most `whole` bytes is kept as it is; of a larger one `head` and `tail` bytes of its two ends
+    in any case.
+    """
+
+    path: Path
+    start: int = 0
+    end: int | None = None
+    whole: int = WHOLE
+    head: int = 16 << 10
+    tail: int = 64 << 10
+
+
+def sift(part: Part) -> Excerpts:
+    """Read a file or a range of it; raises OSError, Binary, Damaged where nothing at all could be read."""
+    with open_log(part.path) as file:
+        if part.start:
+            file.seek(part.start)
+        return _sift(file, part)
+
+
+def _sift(file: BinaryIO, part: Part) -> Excerpts:
+    found = Excerpts()
+    blocks = _Blocks(file, part, found)
+    head = blocks.read(part.whole + 1)
+    if part.start == 0 and is_binary(head[: 64 << 10]):
+        raise Binary
+    if len(head) <= part.whole and part.end is None:
+        found.whole = True
+        found.lines = head.count(b"\n") + bool(head and not head.endswith(b"\n"))
+        found.pieces.append((1, head))
+        return found
+    _Sifter(blocks, part, found).run(head)
+    return found
+
+
+def is_binary(head: bytes) -> bool:
+    """Tell whether bytes are not text: many controls, unless they are UTF-16."""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or not head:
+        return False
+    odd = len(head.translate(None, delete=bytes(set(range(32, 256)) | set(_TEXT_CONTROLS))))
+    return odd / len(head) > _BINARY
+
+
+class _Blocks:
+    """Read a part's bytes, and keep what was read where a compressed file turns out to be damaged."""
+
+    def __init__(self, file: BinaryIO, part: Part, found: Excerpts) -> None:
+        self._file, self._found = file, found
+        self._left = None if part.end is None else part.end - part.start
+
+    def read(self, size: int) -> bytes:
+        """Return the next `size` bytes, fewer at the end only."""
+        pieces = []
+        while size > 0:
+            data = self._some(size if self._left is None else min(size, self._left))
+            if not data:
+                break
+            pieces.append(data)
+            size -= len(data)
+        return b"".join(pieces)
+
+    def _some(self, size: int) -> bytes:
+        try:
+            data = self._file.read(size) if size else b""
+        except Damaged as damage:
+            if not self._found.size:
+                raise
+            self._found.damage = str(damage)
+            return b""
+        self._found.size += len(data)
+        if self._left is not None:
+            self._left -= len(data)
+        return data
+
+
+@dataclass(slots=True)
+class _Sifter:
+    blocks: _Blocks
+    part: Part
+    found: Excerpts
+    gate: Gate = field(default_factory=Gate)
+    line: int = 1  # of the buffer's first byte
+    kept_to: int = 0  # offset in the buffer up to which lines are in an excerpt already
+
+    def run(self, head: bytes) -> None:
+        """Sift everything: `head` is what was read already."""
+        buffer, scanned = head, 0
+        self._keep(buffer, 0, _line_end(buffer, min(self.part.head, len(buffer))))
+        while True:
+            more = self.blocks.read(BLOCK)
+            last = not more
+            buffer += more
+            until = len(buffer) if last else _line_end(buffer, max(scanned, len(buffer) - MARGIN - 1))
+            self._scan(buffer, scanned, until)
+            if last:
+                break
+            cut = _line_start(buffer, max(0, until - max(MARGIN, self.part.tail)))
+            self.line += buffer.count(b"\n", 0, cut)
+            self.kept_to = max(0, self.kept_to - cut)
+            buffer, scanned = buffer[cut:], until - cut
+        tail = _line_start(buffer, max(0, len(buffer) - self.part.tail))
+        self._keep(buffer, tail, len(buffer), always=True)
+        self.found.lines = self.line - 1 + buffer.count(b"\n") + bool(buffer and not buffer.endswith(b"\n"))
+
+    def _scan(self, buffer: bytes, start: int, end: int) -> None:
+        for at, literal in self.gate.hits(buffer, start, end):
+            wide = self.gate.seen(literal) <= WIDE_HITS
+            before, after = (BEFORE, AFTER) if wide else (0, 0)
+            self._keep(buffer, _back(buffer, at, before), _forth(buffer, at, after))
+
+    def _keep(self, buffer: bytes, start: int, end: int, *, always: bool = False) -> None:
+        start = max(start, self.kept_to)
+        if start >= end:
+            return
+        self.found.keep(self.line + buffer.count(b"\n", 0, start), buffer[start:end], always=always)
+        self.kept_to = end
+
+
+def _line_end(buffer: bytes, at: int) -> int:
+    """Return the offset after the newline that ends the line at `at`, not more than MARGIN further."""
+    found = buffer.find(b"\n", at, at + MARGIN)
+    return min(len(buffer), at + MARGIN) if found < 0 else found + 1
+
+
+def _line_start(buffer: bytes, at: int) -> int:
+    return buffer.rfind(b"\n", max(0, at - MARGIN), at) + 1 or max(0, at - MARGIN if at > MARGIN else 0)
+
+
+def _back(buffer: bytes, at: int, lines: int) -> int:
+    place = _line_start(buffer, at)
+    for _ in range(lines):
+        if place <= 0 or at - place > MARGIN:
+            break
+        place = _line_start(buffer, place - 1)
+    return place
+
+
+def _forth(buffer: bytes, at: int, lines: int) -> int:
+    place = _line_end(buffer, at)
+    for _ in range(lines):
+        if place >= len(buffer) or place - at > MARGIN:
+            break
+        place = _line_end(buffer, place)
+    return place
+
+
+def split(path: Path, size: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of at most about `most` bytes of a plain file, each beginning after a newline."""
+    with path.open("rb") as file:
+        start = 0
+        while start < size:
+            end = min(size, start + most)
+            if end < size:
+                file.seek(end)
+                window = file.read(MARGIN)
+                end += window.find(b"\n") + 1 if b"\n" in window else len(window)
+            yield start, min(end, size)
+            start = end
+
+
+def size_of(path: Path) -> int:
+    """Return a file's size in bytes; 0 where nobody knows it."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,166 @@
+"""Find the logs that were asked for, and open them: files, folders, patterns, compressed ones, a run's folder.
+
+Nothing is unpacked to disk and nothing is read whole. What cannot be read is told, not dropped silently.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from evenpace.errors import Problem
+
+STDIN = "-"
+MOST_FILES = 20_000
+LARGEST_UNPACKED = 64 << 30
+RATIO, FREE_RATIO = 1000, 1 << 30  # a file that unpacks to more than 1 GiB at over 1000 to 1 is a bomb
+_SLURM = re.compile(r"%(\d{0,2})[%AaJjNnstuxbhk]")
+_SKIPPED_ENDS = (
+    *(".pt", ".pth", ".bin", ".safetensors", ".distcp", ".npy", ".npz", ".zip", ".whl", ".so", ".pyc", ".ring"),
+    *(".png", ".jpg", ".jpeg", ".pdf", ".html", ".tar", ".tgz", ".ckpt", ".onnx", ".arrow", ".parquet"),
+)
+
+
+class Damaged(Exception):
+    """Say why a file could not be read to its end."""
+
+
+@dataclass(slots=True)
+class Inputs:
+    """Hold the files to read, in order of their names, and what was left out: reason → names."""
+
+    files: list[Path] = field(default_factory=list)
+    skipped: dict[str, list[str]] = field(default_factory=dict)
+
+    def skip(self, reason: str, name: str) -> None:
+        """Remember that a file is not read, and why: `binary`, `unreadable`, `empty`, `too-many`, `damaged`."""
+        self.skipped.setdefault(reason, []).append(name)
+
+
+def find(paths: Iterable[str]) -> Inputs:
+    """Return the logs behind paths, folders and Slurm output patterns (`%x-%j-%N.out`); raises Problem."""
+    inputs = Inputs()
+    seen: set[str] = set()
+    for given in paths:
+        for path in [Path(STDIN)] if given == STDIN else _expand(given):
+            if (key := os.path.realpath(path)) in seen:
+                continue
+            seen.add(key)
+            if len(inputs.files) < MOST_FILES:
+                inputs.files.append(path)
+            else:
+                inputs.skip("too-many", str(path))
+    return inputs
+
+
+def _expand(given: str) -> Iterator[Path]:
+    path = Path(given)
+    try:
+        if path.is_dir():
+            yield from _within(path)
+        elif path.exists() or path.is_symlink():
+            yield path
+        elif _SLURM.search(given) or any(mark in given for mark in "*?["):
+            yield from _matching(given)
+        else:
+            raise Problem(f"there is no {given}; name a log, a folder of logs, or - for standard input")
+    except OSError as error:
+        reason = os.strerror(error.errno or errno.EIO)
+        raise Problem(f"cannot look at {given}: {reason}; check the name") from None
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder that can be logs, deeper ones too, without following links to folders.
+
+    Of the folder of an `evenpace run` those are the logs of its nodes.
+    """
+    found = 0
+    if (folder / "events.jsonl").is_file() and (folder / "logs").is_dir():
+        folder = folder / "logs"
+    for here, folders, names in os.walk(folder, onerror=None):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.lower().endswith(_SKIPPED_ENDS) and not name.startswith("."):
+                found += 1
+                yield Path(here, name)
+    if not found:
+        raise Problem(f"there is no log in {folder}; name a folder that holds some")
+
+
+def _matching(given: str) -> list[Path]:
+    pattern = _SLURM.sub("*", given)
+    base = Path(pattern).anchor or "."
+    relative = pattern[len(base) :] if Path(pattern).is_absolute() else pattern
+    found = sorted(path for path in Path(base).glob(relative) if path.is_file())
+    if not found:
+        raise Problem(f"nothing matches {given}; the pattern stands for {pattern}")
+    return found
+
+
+def open_log(path: Path) -> BinaryIO:
+    """Open a log to read bytes, unpacking `.gz` and `.zst` as it goes; raises Damaged or OSError."""
+    if str(path) == STDIN:
+        return sys.stdin.buffer
+    if not path.is_file():
+        raise Damaged("not a regular file")
+    raw = path.open("rb")
+    start = raw.peek(4)[:4]
+    if start[:2] == b"\x1f\x8b":
+        return _Unpacked(gzip.GzipFile(fileobj=raw), raw)
+    if start == b"\x28\xb5\x2f\xfd":
+        return _Unpacked(_zstd(raw), raw)
+    return raw
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is compressed, so that it can be read from its start only."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    return start[:2] == b"\x1f\x8b" or start == b"\x28\xb5\x2f\xfd"
+
+
+def _zstd(raw: BinaryIO) -> BinaryIO:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd.ZstdFile(raw)  # type: ignore[return-value]
+
+
+class _Unpacked:
+    """Read an unpacked stream, up to the point where it turns out to be damaged or a bomb."""
+
+    def __init__(self, stream: BinaryIO, raw: BinaryIO) -> None:
+        self._stream, self._raw, self._read = stream, raw, 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read up to `size` bytes; raises Damaged."""
+        try:
+            data = self._stream.read(size)
+        except (OSError, EOFError, zlib.error, ValueError) as error:
+            raise Damaged(f"the compressed data is damaged ({error})") from None
+        except Exception as error:  # zstd's own error type differs between its two homes
+            raise Damaged(f"the compressed data is damaged ({error})") from None
+        self._read += len(data)
+        packed = max(self._raw.tell(), 1)
+        if self._read > LARGEST_UNPACKED or (self._read > FREE_RATIO and self._read / packed > RATIO):
+            raise Damaged("it unpacks to far more than a log would")
+        return data
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+
+    def __enter__(self) -> _Unpacked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
