@@ -1,0 +1,89 @@
+"""Iteration lines of trainers and servers as series of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenpace.diagnose.formats.iterations_columns import columns_of, place_in, place_of
+from evenpace.diagnose.model import NOBODY, Identity, Line, Series
+
+POINTS = 20_000  # of a series, at most
+_SIDES = 20  # one in so many points is kept for being among the largest, and among the smallest
+
+
+def series_of(lines: Sequence[Line]) -> tuple[Series, ...]:
+    """Return the series in `lines`: one a file, printer, way of printing and column, of two points or more.
+
+    Steps are the program's own, or count its lines where it prints none. Above 20,000 points a series is
+    thinned: evenly, but its extremes and all that is not finite stay.
+    """
+    tracks: dict[tuple[str, Identity, str, str, str], _Track] = {}
+    counts: dict[tuple[str, Identity, str], int] = {}
+    for line in lines:
+        place = place_of(line.text)
+        if place is None:
+            continue
+        of = (line.source, line.printer, place.kind)
+        step = counts.get(of, 0) if place.step is None else place.step
+        counts[of] = counts.get(of, 0) + 1
+        for name, unit, value in columns_of(line.text, place):
+            key = (line.source, line.printer, place.kind, place.variant, name)
+            tracks.setdefault(key, _Track(unit)).add(step, value, line)
+    return tuple(
+        track.series(source, name, printer)
+        for (source, printer, _, _, name), track in tracks.items()
+        if len(track.lines) > 1
+    )
+
+
+def comparisons(lines: Iterable[Line]) -> list[tuple[str, float, Line]]:
+    """Return name, value and line of each column of iteration lines that stand commented out (`# …`)."""
+    return [
+        (name, value, line)
+        for line in lines
+        if line.text.lstrip().startswith("#") and (place := place_in(line.text.lstrip("# \t")))
+        for name, _, value in columns_of(line.text, place)
+    ]
+
+
+@dataclass(slots=True)
+class _Track:
+    unit: str
+    steps: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+    def add(self, step: int, value: float, line: Line) -> None:
+        self.steps.append(step)
+        self.values.append(value)
+        self.lines.append(line)
+
+    def series(self, source: str, name: str, printer: Identity = NOBODY) -> Series:
+        kept = thinned(np.array(self.values), POINTS)
+        return Series(
+            source,
+            name,
+            self.unit,
+            tuple(self.steps[at] for at in kept),
+            tuple(self.values[at] for at in kept),
+            tuple(self.lines[at] for at in kept),
+            printer,
+        )
+
+
+def thinned(values: NDArray[np.float64], points: int) -> NDArray[np.intp]:
+    """Return the indices of at most `points` of `values`, ascending: evenly, with the extremes.
+
+    The extremes are what is not finite, the largest and the smallest, each a twentieth of the points.
+    """
+    if len(values) <= points:
+        return np.arange(len(values))
+    side = points // _SIDES
+    strange = np.flatnonzero(~np.isfinite(values))[:side]
+    order = np.argsort(np.nan_to_num(values, nan=0.0), kind="stable")
+    even = np.linspace(0, len(values) - 1, points - 3 * side).astype(np.intp)
+    return np.unique(np.concatenate([even, strange, order[:side], order[len(order) - side :]]))
