@@ -14,12 +14,13 @@ from evenpace.diagnose.formats.flight_recorder import read_dump
 from evenpace.diagnose.formats.iterations import series_of
 from evenpace.diagnose.lines import decode, read_lines
 from evenpace.diagnose.model import Case, Line, Series, Source
-from evenpace.diagnose.sift import WHOLE, Binary, Excerpts, Part, sift, size_of, split
+from evenpace.diagnose.sift import MOST_LINES, WHOLE, Binary, Excerpts, Part, sift, size_of, split
 from evenpace.diagnose.sources import STDIN, Damaged, Inputs, is_packed
 
 RANGE = 128 << 20  # bytes of a large file that one process reads
 ALL_WHOLE = 24 << 20  # bytes of input up to which short files are kept whole
 ENDS = 4 << 20  # bytes kept of all files' ends together, where there is more
+LINES = 200_000  # of all excerpts together
 SMALL = 32 << 20  # bytes of input that are not worth a second process
 
 Progress = Callable[[int, int], None]
@@ -77,8 +78,10 @@ def _parts(files: Sequence[Path]) -> list[Part]:
     if whole <= ALL_WHOLE:
         return [Part(path) for path in files]
     ends = max(2 << 10, min(64 << 10, ENDS // max(1, len(files))))
-    template = Part(Path(), whole=min(WHOLE, 2 * ends), head=ends // 2, tail=ends)
-    return [replace(template, path=path, start=a, end=b) for path in files for a, b in _ranges(path)]
+    ranges = [(path, *range_) for path in files for range_ in _ranges(path)]
+    most = min(MOST_LINES, max(200, LINES // len(ranges)))
+    template = Part(Path(), whole=min(WHOLE, 2 * ends), head=ends // 2, tail=ends, most=most)
+    return [replace(template, path=path, start=start, end=end) for path, start, end in ranges]
 
 
 def _ranges(path: Path) -> Iterator[tuple[int, int | None]]:

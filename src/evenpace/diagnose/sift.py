@@ -19,7 +19,7 @@ WHOLE = 1 << 20  # a file up to this size is kept whole, unless there are many
 MARGIN = 16 << 10  # bytes looked at around a hit, at most
 BEFORE, AFTER = 12, 16  # lines kept around a hit
 WIDE_HITS = 40  # of one literal; later ones keep their own line only
-MOST_LINES = 40_000
+MOST_LINES = 40_000  # of excerpts from one file
 _BINARY = 0.1  # share of NULs and other controls in the head above which a file is binary
 _TEXT_CONTROLS = bytes({7, 8, 9, 10, 12, 13, 27})
 
@@ -42,11 +42,12 @@ class Excerpts:
     kept: int = 0
     whole: bool = False
     damage: str = ""
+    most: int = MOST_LINES
 
     def keep(self, first: int, data: bytes, *, always: bool = False) -> None:
         """Append an excerpt, if there is room for it, or `always`."""
         count = data.count(b"\n") + (not data.endswith(b"\n"))
-        if data and (always or self.kept + count <= MOST_LINES):
+        if data and (always or self.kept + count <= self.most):
             self.pieces.append((first, data))
             self.kept += count
 
@@ -65,6 +66,7 @@ class Part:
     whole: int = WHOLE
     head: int = 16 << 10
     tail: int = 64 << 10
+    most: int = MOST_LINES
 
 
 def sift(part: Part) -> Excerpts:
@@ -76,7 +78,7 @@ def sift(part: Part) -> Excerpts:
 
 
 def _sift(file: BinaryIO, part: Part) -> Excerpts:
-    found = Excerpts()
+    found = Excerpts(most=part.most)
     blocks = _Blocks(file, part, found)
     head = blocks.read(part.whole + 1)
     if part.start == 0 and is_binary(head[: 64 << 10]):

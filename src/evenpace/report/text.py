@@ -53,15 +53,16 @@ def _findings(story: Story, lang: str) -> RenderableType:
     cards = view.cards(story, lang)
     if not cards:
         return Text(say("report-none", lang))
-    return Group(*(_card(card, lang) for card in cards))
+    return Group(*(card_text(card, lang) for card in cards))
 
 
-def _card(card: view.Card, lang: str) -> RenderableType:
+def card_text(card: view.Card, lang: str) -> RenderableType:
+    """Lay a finding out: who and what, then what is known of it, line by line."""
     head = Text.assemble(
         (card.severity_label, SEVERITY_STYLE[card.severity]), "  ", (card.who, "bold"), f"  {card.fault}"
     )
     rows = [
-        ("when", f"{card.when} ({card.state})"),
+        ("when", f"{card.when} ({card.state})" if card.state else card.when),
         ("confidence", card.confidence),
         ("done", card.deed),
         ("victims", card.victims),

@@ -136,8 +136,18 @@ def cards(story: Story, lang: str) -> list[Card]:
 
 
 def _card(story: Story, raised: Raised, lang: str) -> Card:
-    finding = raised.finding
     decision = story.decision_for(raised.id)
+    return card_of(
+        raised.finding,
+        lang,
+        when=_when(raised, lang),
+        state=say("report-open", lang) if raised.closed is None else reason(raised.reason, lang),
+        deed=deed(decision, lang) if decision else "",
+    )
+
+
+def card_of(finding: Finding, lang: str, *, when: str = "", state: str = "", deed: str = "") -> Card:
+    """Return a finding ready to be shown, with what a run's story adds to it."""
     return Card(
         severity=finding.severity.value,
         severity_label=say(f"report-severity-{finding.severity.value}", lang),
@@ -145,9 +155,9 @@ def _card(story: Story, raised: Raised, lang: str) -> Card:
         fault=fault(finding.fault, lang),
         sentence=sentence(finding, lang),
         confidence=percent(finding.confidence),
-        when=_when(raised, lang),
-        state=say("report-open", lang) if raised.closed is None else reason(raised.reason, lang),
-        deed=deed(decision, lang) if decision else "",
+        when=when,
+        state=state,
+        deed=deed,
         victims=victims(finding.victims, lang),
         evidence=_evidence(finding, lang),
         advice=[(line(retell(a.text, lang)), clean(a.command or "")) for a in finding.advice],

@@ -1,0 +1,1 @@
+"""What `evenpace diagnose` does, apart from its options."""

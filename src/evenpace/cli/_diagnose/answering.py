@@ -1,0 +1,105 @@
+"""Read logs, diagnose them, and write the answer where it was asked for."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from evenpace.diagnose.engine import diagnose
+from evenpace.diagnose.expect import expected
+from evenpace.diagnose.model import Case
+from evenpace.diagnose.reading import Progress, read
+from evenpace.diagnose.sources import Inputs, find
+from evenpace.diagnose.telling import finding
+from evenpace.errors import Problem
+from evenpace.report.answer import Answer, forms, with_incidents
+from evenpace.report.answer.text import print_answer
+from evenpace.report.show import terminal
+
+_FILE_WIDTH = 100
+_STDOUT = "-"
+
+
+def run(
+    logs: Sequence[str], form: str, output: str | None, lang: str, expect: str | None, redact: Path | None
+) -> int:
+    """Diagnose and show; return 1 where something was found, else 0. Raises Problem."""
+    to_terminal = output in (None, _STDOUT)
+    if form == "html" and to_terminal and sys.stdout.isatty():
+        raise Problem("a page of HTML is not for a terminal; add --output FILE")
+    range_ = expected(expect) if expect else None
+    inputs = find(logs)
+    with _progress() as progress:
+        case = replace(read(inputs, progress=progress), expected=range_)
+    if not case.sources and not case.dumps:
+        raise Problem(_nothing_read(inputs))
+    answer = answer_of(case, inputs, lang)
+    if redact:
+        from evenpace.report.answer.bundle import write_bundle
+
+        write_bundle(redact, answer, inputs.files)
+    _show(answer, form, None if to_terminal else Path(str(output)))
+    return 1 if answer.findings else 0
+
+
+def answer_of(case: Case, inputs: Inputs, lang: str) -> Answer:
+    """Return what is said about a case, in `lang`, with the incidents that looked the same."""
+    found = tuple(finding(one, lang) for one in diagnose(case))
+    return Answer(
+        with_incidents(found, lang),
+        lang,
+        [source.name for source in case.sources],
+        sum(source.size for source in case.sources),
+        sum(source.lines for source in case.sources),
+        inputs.skipped,
+    )
+
+
+def _nothing_read(inputs: Inputs) -> str:
+    reasons = ", ".join(f"{len(names)} {reason}" for reason, names in inputs.skipped.items())
+    some = next(iter(inputs.skipped.values()))[0] if inputs.skipped else "the input"
+    return f"no log could be read ({reasons}; the first: {some}); name text files that you may read"
+
+
+def _show(answer: Answer, form: str, file: Path | None) -> None:
+    if form == "text" and file is None:
+        print_answer(answer, terminal())
+        return
+    text = _as_text(answer) if form == "text" else forms()[form](answer)
+    if file is None:
+        click.echo(text.encode(), nl=False)
+        return
+    if str(file) in answer.files or (file.exists() and any(file.samefile(one) for one in answer.files if Path(one).exists())):
+        raise Problem(f"{file} is one of the logs; choose another --output")
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"cannot write {file}: {error.strerror}; choose another --output") from error
+
+
+def _as_text(answer: Answer) -> str:
+    page = io.StringIO()
+    print_answer(answer, Console(file=page, width=_FILE_WIDTH, highlight=False))
+    return page.getvalue()
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """Show how much was read, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=Console(stderr=True), transient=True)
+    with bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)

@@ -1,0 +1,121 @@
+"""First cause before consequence: which claims stand for themselves, and which only follow from them.
+
+Not the first line and not the loudest: a cause explains every consequence, and those other causes that its
+signature says follow from it. What remains unexplained is the answer; several are several findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from evenpace.diagnose.claims import Claim
+from evenpace.diagnose.model import Identity
+from evenpace.diagnose.signature import UNEXPLAINED
+
+SKEW_S = 120.0  # clocks of two hosts may differ by this much
+WORTH_TELLING = 0.5  # certainty from which a further independent claim is told
+GUESS = 0.5  # a hint beside an unexplained failure is at most this sure
+_SEVERITY = {"critical": 2, "warning": 1, "info": 0}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Hold the claims that answer, the first one first, and the consequences that nothing explains."""
+
+    answers: list[Claim] = field(default_factory=list)
+    consequences: list[Claim] = field(default_factory=list)
+
+
+def attribute(claims: Sequence[Claim]) -> Verdict:
+    """Decide which claims are causes."""
+    causes = [claim for claim in claims if claim.signature.role == "cause"]
+    hints = [claim for claim in claims if claim.signature.role == "hint"]
+    consequences = [claim for claim in claims if claim.signature.role == "consequence"]
+    roots = _roots(causes)
+    if roots:
+        answers = _merged(sorted(roots, key=_worth))
+        _explain(answers[0], [*hints, *consequences])
+        return Verdict([answers[0], *(claim for claim in answers[1:] if claim.certainty >= WORTH_TELLING)])
+    if hints:
+        best = _merged(sorted(_roots(hints), key=_worth))
+        _explain(best[0], consequences)
+        return Verdict(best)
+    telling = sorted((one for one in consequences if one.signature.fault != UNEXPLAINED), key=_worth)
+    if telling:
+        _explain(telling[0], [one for one in consequences if one is not telling[0]])
+        return Verdict([telling[0]])
+    return Verdict([], list(consequences))
+
+
+def _roots(claims: Sequence[Claim]) -> list[Claim]:
+    """Return the claims that no other one explains; the explained hang on what explains them."""
+    roots = []
+    for claim in claims:
+        reasons = [one for one in claims if _explains(one, claim)]
+        standing = [one for one in reasons if not _explains(claim, one) or _worth(one) < _worth(claim)]
+        if standing:
+            min(standing, key=_worth).explained.append(claim)
+        else:
+            roots.append(claim)
+    return roots or list(claims)
+
+
+def _explains(one: Claim, other: Claim) -> bool:
+    if not one.signature.explains(other.signature):
+        return False
+    if one.since is None or other.since is None:
+        return True
+    return one.since <= other.since + SKEW_S
+
+
+def _worth(claim: Claim) -> tuple[float, ...]:
+    """Return a key that puts the best answer first: the surest, the gravest, the earliest."""
+    since = claim.since if claim.since is not None else float("inf")
+    return (-claim.certainty, -_SEVERITY[claim.signature.content.severity], since)
+
+
+def _merged(claims: list[Claim]) -> list[Claim]:
+    """Put claims of one fault about one host, or about the same part, together: two bad GPUs, one answer."""
+    kept: list[Claim] = []
+    for claim in claims:
+        partner = next((one for one in kept if _same_matter(one, claim)), None)
+        if partner is None:
+            kept.append(claim)
+            continue
+        partner.culprit = _together(partner.culprit, claim.culprit)
+        partner.explained.append(claim)
+    return kept
+
+
+def _same_matter(one: Claim, other: Claim) -> bool:
+    if one.signature.fault != other.signature.fault:
+        return False
+    if not one.culprit or not other.culprit:
+        return True
+    if one.culprit.host != other.culprit.host and None not in (one.culprit.host, other.culprit.host):
+        return False
+    return bool(one.culprit.gpu and other.culprit.gpu) or one.culprit.rank == other.culprit.rank
+
+
+def _together(one: Identity, other: Identity) -> Identity:
+    if not one or not other:
+        return one or other
+    gpus = dict.fromkeys((*_several(one.gpu), *_several(other.gpu)))
+    whole = one.or_else(other) if one.rank is None and one.pid is None else one
+    if len(gpus) < 2:
+        return whole
+    return Identity(host=one.host or other.host, gpu=tuple(gpus))
+
+
+def _several(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return () if value is None else (value,) if isinstance(value, str) else value
+
+
+def _explain(answer: Claim, others: Sequence[Claim]) -> None:
+    """Hang what follows from the answer on it."""
+    for other in others:
+        answer.explained.append(other)
+        answer.victims += [
+            victim for victim in (other.culprit, *other.victims) if victim and victim != answer.culprit
+        ]

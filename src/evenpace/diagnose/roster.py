@@ -1,0 +1,105 @@
+"""The roster: which rank ran where, on which GPU and as which process, pieced together from all lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from evenpace.diagnose.identity import canonical_gpu
+from evenpace.diagnose.model import Identity, Line
+
+# What programs print about their own place; each is tried on lines that contain its literal.
+_SAYINGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (literal, re.compile(pattern))
+    for literal, pattern in (
+        ("busId", r"rank (?P<rank>\d{1,6}) nranks? \d{1,6} cudaDev (?P<local_rank>\d{1,3}).{0,40}?busId (?P<gpu>[0-9a-f]{3,8})"),
+        ("Pid", r"Rank {1,4}(?P<rank>\d{1,6}) (?:Group {1,4}\d{1,4} )?Pid {1,8}(?P<pid>\d{1,9}) on {1,8}(?P<host>[\w.-]{1,255}) device {1,4}(?P<local_rank>\d{1,3}) \[(?P<gpu>[0-9a-fx:.]{1,20})\]"),
+        ("world_rank=", r"ip=(?P<host>[0-9a-f.:]{3,45}), pid=(?P<pid>\d{1,9})\) world_rank=(?P<rank>\d{1,6}), local_rank=(?P<local_rank>\d{1,3})"),
+        ("global_rank=", r"hostname=(?P<host>[\w.-]{1,255}), local_rank=(?P<local_rank>\d{1,3})\(\d{1,6}\), node=\d{1,6}\(\d{1,6}\), global_rank=(?P<rank>\d{1,6})"),
+        ("local_rank: ", r"rank {1,8}: (?P<rank>\d{1,6}) \(local_rank: (?P<local_rank>\d{1,3})\)"),
+    )
+)  # fmt: skip
+_WORLD = re.compile(
+    r"(?:world[ _-]?size[=: ]{1,3}|WORLD_SIZE[=: ]{1,3}|nranks |num_processes[=: ]{1,3}|dist_world_size=)(\d{1,6})"
+)
+_ADDRESS = re.compile(r"(?:Bootstrap : Using|OOB|NET/Socket : Using) (?:\[\d{1,3}\])?[\w.-]{1,32}:([0-9a-f.:]{3,45}?)<")
+_KEYS = (("pid", "host"), ("rank",), ("host", "local_rank"), ("host", "gpu"))
+
+
+@dataclass(slots=True)
+class Roster:
+    """Fill in what the logs know about a rank, a process or a GPU; what is ambiguous stays unknown.
+
+    `world` is the number of ranks if the logs say it. `addresses` is which host an address belongs to.
+    """
+
+    world: int | None = None
+    ranks: set[int] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    addresses: dict[str, str] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], list[Identity]] = field(default_factory=dict)
+
+    def fill(self, identity: Identity) -> Identity:
+        """Return `identity` with what follows from it, where all that is known about it agrees."""
+        for keys in _KEYS:
+            if (key := _key(identity, keys)) is not None:
+                for field_ in ("rank", "local_rank", "host", "gpu", "pid"):
+                    if getattr(identity, field_) is None:
+                        identity = identity.or_else(self._agreed(key, field_))
+        return identity
+
+    def _agreed(self, key: tuple[object, ...], name: str) -> Identity:
+        values = {getattr(one, name) for one in self._known.get(key, ())} - {None}
+        return Identity(**{name: values.pop()}) if len(values) == 1 else Identity()
+
+    def learn(self, identity: Identity) -> None:
+        """Take in that these belong together."""
+        if isinstance(identity.rank, int):
+            self.ranks.add(identity.rank)
+        if isinstance(identity.host, str):
+            self.hosts.add(identity.host)
+        for keys in _KEYS:
+            if (key := _key(identity, keys)) is not None:
+                known = self._known.setdefault(key, [])
+                if identity not in known and len(known) < 64:
+                    known.append(identity)
+
+    def host_of(self, name: str) -> str:
+        """Return the host that an address belongs to, or the name itself."""
+        return self.addresses.get(name, name)
+
+
+def roster_of(lines: Sequence[Line]) -> Roster:
+    """Piece the roster together."""
+    roster = Roster()
+    for line in lines:
+        if line.printer:
+            roster.learn(line.printer)
+        for said in sayings(line):
+            roster.learn(said)
+        if (found := _ADDRESS.search(line.text)) and isinstance(line.printer.host, str):
+            roster.addresses.setdefault(found[1], line.printer.host)
+        for size in _WORLD.findall(line.text):
+            roster.world = max(roster.world or 0, int(size))
+    return roster
+
+
+def sayings(line: Line) -> Iterator[Identity]:
+    """Yield what a line says about who runs where."""
+    for literal, pattern in _SAYINGS:
+        if literal in line.text:
+            for found in pattern.finditer(line.text):
+                yield _identity(found.groupdict()).or_else(line.printer)
+
+
+def _identity(said: dict[str, str]) -> Identity:
+    numbers = {name: int(said[name]) for name in ("rank", "local_rank", "pid") if said.get(name)}
+    return Identity(host=said.get("host"), gpu=said.get("gpu"), **numbers)  # type: ignore[arg-type]
+
+
+def _key(identity: Identity, names: Iterable[str]) -> tuple[object, ...] | None:
+    values = [getattr(identity, name) for name in names]
+    if any(value is None or isinstance(value, tuple) for value in values):
+        return None
+    return tuple((name, canonical_gpu(value) if name == "gpu" else value) for name, value in zip(names, values, strict=True))

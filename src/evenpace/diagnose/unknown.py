@@ -1,0 +1,66 @@
+"""Lines that no signature knows: the rare ones near the failure, for a reader to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from evenpace.diagnose.model import Case, Line
+from evenpace.diagnose.templates import Template, Tree
+
+MOST = 12
+# An error that a program reports; words such as "error_file" or "0 errors" are none.
+_ERROR = re.compile(
+    r"\b(?:error|fatal|fail(?:ed|ure)?|exception|panic|abort(?:ed|ing)?|killed|refused|denied|unreachable|"
+    r"corrupt(?:ed)?|lost|timed? ?out|segfault|core dumped|terminate|stale|invalid|unable|cannot|not found|"
+    r"unexpected|no space|out of|assert\w{0,5}|missing|hang|stuck|unhealthy|overflow|nan|cancel\w{0,4})\b|Error\b",
+    re.IGNORECASE,
+)
+_HARMLESS = re.compile(
+    r"\b(?:0|no|without|zero) (?:errors?|failures?)\b|error_file|NO_OTHER_FAILURES|warnings?\.warn|"
+    r"(?:Future|User|Deprecation|Runtime)Warning|number of nan iterations:   0|NCCL INFO",
+    re.IGNORECASE,
+)
+# Words after which nobody says that a run went well.
+_FAILED = re.compile(
+    r"Traceback \(most recent call last\)|core dumped|Segmentation fault|terminate called|Fatal Python error|"
+    r"\bFATAL\b|\bfatal error\b|exits? with (?:return|exit)? ?code ?[=:]? ?-?[1-9]|Exited with exit code [1-9]|"
+    r"exitcode ?:? ?-?[1-9]|^\S{0,60}(?:Error|Exception): |\bFAILED\b|\bERROR\b|\bKilled\b|NCCL WARN|Aborted",
+)
+
+
+def sounds_bad(line: Line) -> bool:
+    """Tell whether a line reports an error."""
+    return _ERROR.search(line.text) is not None and _HARMLESS.search(line.text) is None
+
+
+def says_failed(case: Case, known: Collection[tuple[str, int]]) -> bool:
+    """Tell whether some line, other than the `known` ones (source, number), says that the run failed."""
+    return any(
+        _FAILED.search(line.text) and not _HARMLESS.search(line.text)
+        for line in case.lines
+        if (line.source, line.number) not in known
+    )
+
+
+def rare(case: Case, known: Collection[tuple[str, int]], most: int = MOST) -> list[Line]:
+    """Return lines to look at, one of a kind: errors before others, rare before frequent, late before early.
+
+    They keep the order of the logs.
+    """
+    tree = Tree()
+    first: dict[int, tuple[int, Line, Template]] = {}
+    for at, line in enumerate(case.lines):
+        template = tree.add(line)
+        if template is not None and (line.source, line.number) not in known:
+            first.setdefault(id(template), (at, line, template))
+    scored = [(_score(line, at / len(case.lines), kind.count), at, line) for at, line, kind in first.values()]
+    best = sorted(scored, key=lambda one: -one[0])[:most]
+    return [line for _, _, line in sorted(best, key=lambda one: one[1])]
+
+
+def _score(line: Line, place: float, count: int) -> float:
+    strong = 2.0 if _FAILED.search(line.text) else 0.0
+    bad = 3.0 if sounds_bad(line) else 0.0
+    boring = -2.0 if line.format in ("iteration", "progress") or line.text.lstrip().startswith("File ") else 0.0
+    return strong + bad + boring + place + 1 / count

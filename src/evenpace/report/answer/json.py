@@ -1,0 +1,18 @@
+"""The answer as JSON: the envelope of findings (schema 1), and beside it what was read."""
+
+from __future__ import annotations
+
+import json
+
+from evenpace.findings import to_builtins
+from evenpace.library.export import visible
+from evenpace.report.answer import Answer
+
+
+def to_json(answer: Answer) -> str:
+    """Return the answer as indented JSON; what a terminal would obey is escaped."""
+    page = to_builtins(answer.findings) | {
+        "read": {"files": list(answer.files), "bytes": answer.size, "lines": answer.lines},
+        "skipped": {reason: list(names) for reason, names in answer.skipped.items()},
+    }
+    return visible(json.dumps(page, ensure_ascii=False, indent=2)) + "\n"
