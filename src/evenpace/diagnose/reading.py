@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+from evenpace.diagnose.formats.clean import decode
 from evenpace.diagnose.formats.flight_recorder import read_dump
 from evenpace.diagnose.formats.iterations import series_of
-from evenpace.diagnose.lines import decode, read_lines
+from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.model import Case, Line, Series, Source
 from evenpace.diagnose.sift import MOST_LINES, WHOLE, Binary, Excerpts, Part, sift, size_of, split
 from evenpace.diagnose.sources import STDIN, Damaged, Inputs, is_packed

@@ -67,7 +67,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hold a log in which the signature is seen, and what it then names; or a near miss, in which it is not."""
 
     text: str
-    culprit: dict[str, int | str | list[int] | list[str]] = {}
+    culprit: dict[str, int | str | list[int | str]] = {}
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
