@@ -18,11 +18,11 @@ import page
 from scoring import PARTS, PLACES, Score, _named, _quoted, answer, cases, read_case, score
 
 from evenpace.diagnose.model import Case
-from evenpace.diagnose.signature import UNEXPLAINED
 from evenpace.findings import Finding
 
 BARS = {"category": 0.90, "culprit": 0.90, "advice": 0.95, "evidence": 0.90}
 UNKNOWN_BAR = 0.90
+UNKNOWN = ("unexplained-failure", "unrecognised-lines")
 Known = dict[str, tuple[dict[str, Any], Case]]
 
 
@@ -128,7 +128,7 @@ def _show_known(name: str, expected: dict[str, Any], case: Case, without: set[st
 
 def _is_unknown(expected: dict[str, Any], case: Case, without: set[str]) -> bool:
     _, said = answer(case, without)
-    if said is None or said.fault != UNEXPLAINED or any(_named(said)[place] for place in PLACES):
+    if said is None or said.fault not in UNKNOWN or any(_named(said)[place] for place in PLACES):
         return False
     return all(_quoted(said, text) for text in expected["evidence"])
 

@@ -15,8 +15,9 @@ from evenpace.diagnose.matching import Matcher
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 from evenpace.diagnose.roster import roster_of
 from evenpace.diagnose.signature import UNEXPLAINED, Signature, signatures
-from evenpace.diagnose.unknown import rare, says_failed
+from evenpace.diagnose.unknown import rare, says_failed, unusual
 
+UNRECOGNISED = "unrecognised-lines"
 MOST_EVIDENCE = 14
 MOST_VICTIMS = 64
 
@@ -133,7 +134,8 @@ def _missing(culprit: Identity, signature: Signature, case: Case) -> tuple[str, 
 
 
 def _unexplained(case: Case, verdict: Verdict, noise: set[tuple[str, int]]) -> list[Diagnosis]:
-    if not verdict.consequences and not says_failed(case, noise):
+    failed = bool(verdict.consequences) or says_failed(case, noise)
+    if not failed and not unusual(case, noise):
         return []
     lines = [line for claim in verdict.consequences for line in claim.lines[:2]]
     others = rare(case, noise)
@@ -142,8 +144,8 @@ def _unexplained(case: Case, verdict: Verdict, noise: set[tuple[str, int]]) -> l
     return [
         Diagnosis(
             None,
-            UNEXPLAINED,
-            "critical",
+            UNEXPLAINED if failed else UNRECOGNISED,
+            "critical" if failed else "info",
             0.3,
             victims=tuple(dict.fromkeys(victims))[:MOST_VICTIMS],
             lines=tuple(unique.values())[:MOST_EVIDENCE],

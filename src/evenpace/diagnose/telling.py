@@ -10,7 +10,6 @@ from evenpace.diagnose.signature import fill
 from evenpace.findings import Advice, Evidence, Finding, Severity, Subject, Terms
 from evenpace.terms import phrases, say
 
-UNEXPLAINED = "diagnose-unexplained"
 LONGEST = 1200  # characters of a line that are quoted
 
 
@@ -23,16 +22,20 @@ def finding(diagnosis: Diagnosis, lang: str = "en") -> Finding:
         severity=Severity(diagnosis.severity),
         confidence=round(diagnosis.certainty, 2),
         subject=subject(diagnosis.culprit),
-        summary=content.title.say(lang, diagnosis.details) if content else say(UNEXPLAINED, lang),
+        summary=content.title.say(lang, diagnosis.details) if content else say(_key(diagnosis), lang),
         since=stamp(diagnosis.since),
         victims=tuple(subject(victim) for victim in diagnosis.victims),
         evidence=tuple(Evidence(line.source, line.number, quoted(line.text)) for line in diagnosis.lines),
         advice=tuple(_advice(diagnosis, lang)),
         missing=tuple(_missing(diagnosis, lang)),
         terms=_terms(diagnosis),
-        phrase=f"signature:{signature.id}" if signature else UNEXPLAINED,
+        phrase=f"signature:{signature.id}" if signature else _key(diagnosis),
         details=dict(diagnosis.details),
     )
+
+
+def _key(diagnosis: Diagnosis) -> str:
+    return f"diagnose-{diagnosis.fault}"
 
 
 def quoted(text: str) -> str:

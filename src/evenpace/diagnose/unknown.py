@@ -13,7 +13,10 @@ MOST = 12
 _ERROR = re.compile(
     r"\b(?:error|fatal|fail(?:ed|ure)?|exception|panic|abort(?:ed|ing)?|killed|refused|denied|unreachable|"
     r"corrupt(?:ed)?|lost|timed? ?out|segfault|core dumped|terminate|stale|invalid|unable|cannot|not found|"
-    r"unexpected|no space|out of|assert\w{0,5}|missing|hang|stuck|unhealthy|overflow|nan|cancel\w{0,4})\b|Error\b",
+    r"unexpected\w{0,2}|no space|out of|assert\w{0,5}|missing|hang|stuck|unhealthy|overflow|nan|cancel\w{0,4}|"
+    r"s?xid|faulty?|mismatch|exceeded|insufficient|unsupported|not supported|preempted|signal|disconnected|"
+    r"uncorrect\w{0,5}|remap\w{0,4}|duplicate|limited by|reset required|busy|link down|not responding|critical|"
+    r"not (?:yet )?(?:initialized|available|ready|found|join\w{0,3})|didn't)\b|Error\b",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(
@@ -32,6 +35,11 @@ _FAILED = re.compile(
 def sounds_bad(line: Line) -> bool:
     """Tell whether a line reports an error."""
     return _ERROR.search(line.text) is not None and _HARMLESS.search(line.text) is None
+
+
+def unusual(case: Case, known: Collection[tuple[str, int]]) -> bool:
+    """Tell whether some line, other than the `known` ones, reports an error."""
+    return any(sounds_bad(line) for line in case.lines if (line.source, line.number) not in known)
 
 
 def says_failed(case: Case, known: Collection[tuple[str, int]]) -> bool:
