@@ -138,7 +138,8 @@ class _Sifter:
     part: Part
     found: Excerpts
     gate: Gate = field(default_factory=Gate)
-    line: int = 1  # of the buffer's first byte
+    line: int = 1  # number of the line that begins at `at`
+    at: int = 0  # offset in the buffer up to which lines were counted
     kept_to: int = 0  # offset in the buffer up to which lines are in an excerpt already
 
     def run(self, head: bytes) -> None:
@@ -154,12 +155,20 @@ class _Sifter:
             if last:
                 break
             cut = _line_start(buffer, max(0, until - max(MARGIN, self.part.tail)))
-            self.line += buffer.count(b"\n", 0, cut)
+            self._count(buffer, cut)
+            self.at = max(0, self.at - cut)
             self.kept_to = max(0, self.kept_to - cut)
             buffer, scanned = buffer[cut:], until - cut
         tail = _line_start(buffer, max(0, len(buffer) - self.part.tail))
         self._keep(buffer, tail, len(buffer), always=True)
-        self.found.lines = self.line - 1 + buffer.count(b"\n") + bool(buffer and not buffer.endswith(b"\n"))
+        self._count(buffer, len(buffer))
+        self.found.lines = self.line - 1 + bool(buffer and not buffer.endswith(b"\n"))
+
+    def _count(self, buffer: bytes, to: int) -> None:
+        """Count lines up to an offset that is not before those counted so far."""
+        if to > self.at:
+            self.line += buffer.count(b"\n", self.at, to)
+            self.at = to
 
     def _scan(self, buffer: bytes, start: int, end: int) -> None:
         for at, literal in self.gate.hits(buffer, start, end):
@@ -171,7 +180,8 @@ class _Sifter:
         start = max(start, self.kept_to)
         if start >= end:
             return
-        self.found.keep(self.line + buffer.count(b"\n", 0, start), buffer[start:end], always=always)
+        self._count(buffer, start)
+        self.found.keep(self.line, buffer[start:end], always=always)
         self.kept_to = end
 
 
