@@ -1,0 +1,70 @@
+"""Who printed a log, as far as the name of its file or a shell prompt in it tells: the weakest of all sources."""
+
+from __future__ import annotations
+
+import re
+
+from evenpace.diagnose.model import NOBODY, Identity
+
+_ATTEMPT = re.compile(r"(?:^|/)attempt_\d{1,4}/(\d{1,4})/(?:stderr|stdout|error)[^/]{0,40}$")
+_LOCAL_RANK = re.compile(r"(?:^|[/_.\-])local_?rank[_\-]?(\d{1,4})(?=[/_.\-]|$)", re.IGNORECASE)
+_RANK = re.compile(r"(?:^|[/_.\-])(?:global_?)?rank[_\-=]?(\d{1,7})(?=[/_.\-]|$)", re.IGNORECASE)
+_SLURM = re.compile(r"(?:^|[_.\-])slurm-\d{1,12}(?:_\d{1,9})?-([A-Za-z][\w.\-]{0,80}?)\.(?:out|err|log)")
+_SYSTEM = r"(?:dmesg|kern|kernel|messages|syslog|journal|journalctl|nvidia-smi|ibstat|lspci)"
+_SYSTEM_OF = re.compile(rf"(?:^|/){_SYSTEM}[_.\-]([^/]{{1,80}}?)(?:\.(?:log|txt|out))?(?:\.(?:gz|zst))?$")
+_OF_SYSTEM = re.compile(rf"(?:^|/)([^/]{{1,80}}?)[_.\-]{_SYSTEM}(?:\.(?:log|txt|out))?(?:\.(?:gz|zst))?$")
+_BARE = re.compile(r"(?:^|/)([^/]{1,80}?)\.(?:log|out|err|txt)(?:\.(?:gz|zst))?$")
+_FOLDER = re.compile(rf"(?:^|/)([^/]{{1,80}})/{_SYSTEM}[^/]{{0,40}}$")
+_HOSTLIKE = re.compile(r"[A-Za-z][A-Za-z\-]{0,40}\d[\w\-]{0,40}(?:\.[A-Za-z][\w\-]{0,40}){0,6}$")
+_KNOWN_HOST = re.compile(
+    r"(?:ip-\d{1,3}-\d|(?:[a-z]{1,20}-)?(?:node|compute|host|nid|dgx|hgx|cn|gpunode|gpu-node)[_\-]?[a-z]{0,8}-?\d)", re.I
+)
+_NO_HOST = re.compile(
+    r"(?:job|run|case|boot|day|part|try|attempt|old|new|before|after|test|exp|log|nccl|rank|gpu\d*$|epoch|step|v\d"
+    r"|train|out|err|stage|version|restart|worker_\d|dump|sample|q\b|x\d)",
+    re.I,
+)
+_PROMPT = re.compile(
+    r"(?:\([\w.\-]{1,40}\) ){0,2}\[?[A-Za-z_][\w.\-]{0,40}@([A-Za-z0-9][\w.\-]{0,80})[: ][^\s#$%]{0,120}\]?[#$%] ?(.*)"
+)
+_ELSEWHERE = re.compile(
+    r"\b(?:mpirun|mpiexec|orterun|prterun|srun|sbatch|salloc|scontrol|sacct|ssh|pdsh|clush|ansible\S{0,20}|kubectl|oc"
+    r"|docker|nerdctl|crictl|ray|deepspeed|scp|rsync|colossalai)\b|--nnodes|--hostfile|\.(?:out|err|log)\b"
+)
+_HERE = re.compile(r"/var/log/|/proc/|/sys/")
+
+
+def from_name(source: str) -> Identity:
+    """Return the identity in the name of a log file, such as `rank3.log`, or nobody."""
+    source = source.replace("\\", "/")[-1024:]
+    if found := _ATTEMPT.search(source) or _LOCAL_RANK.search(source):
+        return Identity(local_rank=int(found[1]))
+    name = source.rsplit("/", 1)[-1]
+    rank = _RANK.search(name)
+    return Identity(rank=int(rank[1]) if rank else None, host=_host(source, name)) or NOBODY
+
+
+def _host(source: str, name: str) -> str | None:
+    for pattern in (_SLURM, _SYSTEM_OF, _OF_SYSTEM):
+        found = pattern.search(name)
+        if found and _HOSTLIKE.match(found[1]) and not _NO_HOST.match(found[1]):
+            return found[1]
+    for pattern, text in ((_FOLDER, source), (_BARE, name)):
+        found = pattern.search(text)
+        if found and _HOSTLIKE.match(found[1]) and _KNOWN_HOST.match(found[1]):
+            return found[1]
+    return None
+
+
+def prompt(text: str) -> tuple[bool, str | None]:
+    """Tell whether a line is a shell prompt, and which host printed what follows.
+
+    There is none after a command that runs elsewhere or shows a file that may come from anywhere.
+    """
+    if "@" not in text[:128]:
+        return False, None
+    found = _PROMPT.match(text[:512])
+    if not found:
+        return False, None
+    elsewhere = _ELSEWHERE.search(found[2]) and not _HERE.search(found[2])
+    return True, None if elsewhere else found[1]

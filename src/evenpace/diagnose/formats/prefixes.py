@@ -1,0 +1,218 @@
+"""What stands before a record: the marks of launchers, of loggers and of those who gather lines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenpace.diagnose.formats import kernel, nccl, stamps
+from evenpace.diagnose.formats.stamps import Stamp
+from evenpace.diagnose.model import NOBODY, Identity
+
+_DEEPEST = 10
+_SEEN = 400  # lines that tell how a piece is labelled
+
+_MARK = re.compile(
+    r"\[rank(?P<rank>\d{1,7})\]:\s?"
+    r"|\[(?:default|trainer|worker)(?P<local>\d{1,4})\]:"
+    r"|\[[^\[\]\s]{0,64}?(?P<mpi>\d{1,7})\]<(?:stdout|stderr|stddiag)>:\s?"
+    r"|\[pod/(?P<pod>[^\s/\]]{1,253})/[^\s/\]]{1,253}\]\s?"
+    r"|\((?:[A-Za-z_][^()=]{0,120}\s)?pid=(?P<ray>\d{1,9})(?:,\s?ip=(?P<ip>[0-9A-Fa-f.:]{2,45}))?\)\s?"
+    r"|\((?:raylet|autoscaler|scheduler)[^()=]{0,20}(?:,?\s?ip=(?P<node>[0-9A-Fa-f.:]{2,45}))?\)\s?"
+    r"|\[(?P<mpihost>[A-Za-z][\w.\-]{0,80}):(?P<mpipid>\d{2,9})(?::\d{1,9}){0,2}\]\s"
+    r"|\[[^\[\]()]{0,120}\(pid (?P<pid>\d{1,9})\)\]\s?"
+    r"|(?:stdout|stderr) [FP] |\[(?:stdout|stderr|titan)\]:?\s"
+    r"|\[[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\]\s"
+    r"|\|\s|:?\s?rank(?P<composer>\d{1,7})\[(?P<composerpid>\d{1,9})\]\["
+)
+_NO_MPI_HOST = re.compile(r"(?:PID|RANK|TID|GPU|LINE|STEP|THREAD|DEVICE|INFO|WARN\w*|ERROR|DEBUG)$|.*\.[a-z]{1,4}$", re.I)
+_UCX = re.compile(r"\[1\d{9}\.\d{6}\] \[")
+_LEADING = re.compile(
+    r"(?:[A-Za-z][\w.\-]{0,40} )?\[?(?:[A-Za-z][\w.\-]{0,20} )?"
+    r"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL|[DIWEC])(?:\|[^\]\s]{1,120})?\]?[:,]?\s{1,8}[\[(]?"
+)
+_TABLE = re.compile(r"\s{1,8}time\s{1,8}: |.{0,80}CANCELLED AT |Start(?:ed)? (?:Time|at):\s{1,8}|Timestamp\s{1,40}: ")
+_REST = re.compile(r"[^\[\]\n]{0,100}\]:?\s?")
+_NANOTRON = re.compile(r"\s?\[(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)(?:\|[A-Z]{2}=\d{1,6}){2,6}\|([\w.\-]{1,80})\]")
+_PID = re.compile(r"\[PID:(\d{1,9})\]")
+_LOGGED_RANK = re.compile(
+    r"\s{0,4}(?:what\(\):\s{1,4})?(?:\[[^\[\]]{0,100}\]\s{0,3}|[\w.]{1,40} - |[A-Z]{4,8} - ){0,5}"
+    r"(?:\[(?:RANK|rank|Rank)[: ]{1,2}(\d{1,7})\]|RANK (\d{1,7}) -)"
+)
+_GLOG_PID = re.compile(r"\s+(\d{1,7}) (?:torch/|\S{1,200}\.py:\d)")
+
+_LABEL = re.compile(r"\s{0,6}(\d{1,6}): |\s{0,6}\[(\d{1,6})\]: |\s{0,6}\[(\d{1,6})\] ")
+_PDSH = re.compile(r"([A-Za-z][\w\-]{0,60}(?:\.[\w\-]{1,60}){0,6}|\d{1,3}(?:\.\d{1,3}){3}): ")
+_DEVICE = re.compile(
+    r"(?:nvidia|nvme|mlx|eth|en[ops]|ib|docker|veth|br|gpu|cuda|rank|worker\d|step|epoch|iter|layer|stage|device|phase"
+    r"|port|sd[a-z]|md|dm|loop|usb|pci|cpu|node_?rank|epoch|fold|task|level|part|file|line|job|run|test|v)[\d_\-]?\d*",
+    re.I,
+)
+_DOUBLE = re.compile(r"(?m)^\[rank\d{1,7}\]: ?\[(?:rank\d{1,7}\]|titan\] )")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Say how the lines of a piece are labelled as a whole: by `srun -l`, by pdsh, by `torchrun --role rank`."""
+
+    numbered: int = 0  # the alternative of _LABEL that all lines have
+    hosted: bool = False
+    by_local_rank: bool = False
+
+
+@dataclass(slots=True)
+class Header:
+    """Hold what stands before a record: where it ends, who printed, when, and who gathered the whole line."""
+
+    end: int = 0
+    printer: Identity = NOBODY
+    gatherer: Identity = NOBODY
+    stamp: Stamp | None = None
+    is_kernel: bool = False
+    program: str = ""
+
+    def add(self, who: Identity, gathered: bool = False) -> None:
+        """Take an identity in; what was known before stays."""
+        self.printer = self.printer.or_else(who)
+        if gathered:
+            self.gatherer = self.gatherer.or_else(who)
+
+
+def labels(lines: Sequence[str], text: str) -> Labels:
+    """Return how the lines of a piece are labelled, if they consistently are."""
+    seen = [line for line in lines[: _SEEN * 2] if line.strip()][:_SEEN]
+    double = "[rank" in text and _DOUBLE.search(text) is not None
+    return Labels(_numbered(seen), _hosted(seen), double)
+
+
+def _numbered(lines: Sequence[str]) -> int:
+    found = [match for line in lines if (match := _LABEL.match(line))]
+    if len(found) < max(2, 0.8 * len(lines)):
+        return 0
+    kind, count = Counter(match.lastindex or 0 for match in found).most_common(1)[0]
+    numbers = [int(match[kind]) for match in found if match.lastindex == kind]
+    distinct = len(set(numbers))
+    rising = distinct > 1 and all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+    if count < 0.8 * len(lines) or rising or (kind == 3 and count < 2 * distinct):
+        return 0
+    return kind
+
+
+def _hosted(lines: Sequence[str]) -> bool:
+    found = [match[1] for line in lines if (match := _PDSH.match(line))]
+    hosts = [name for name in found if _is_host(name)]
+    return len(hosts) >= max(3, 0.6 * len(lines))
+
+
+def _is_host(name: str) -> bool:
+    return any(letter.isdigit() for letter in name) and not _DEVICE.fullmatch(name)
+
+
+def read(text: str, known: Labels = Labels(), at: int = 0) -> Header:
+    """Return what stands before the record in `text` from `at` on."""
+    header = Header(at)
+    if at == 0:
+        _label(text, known, header)
+    for _ in range(_DEEPEST):
+        start = header.end
+        while start < len(text) and text[start] in " \t":
+            start += 1
+        if start >= len(text) or not _token(text, start, header, known):
+            break
+    _late(text, header)
+    return header
+
+
+def _label(text: str, known: Labels, header: Header) -> None:
+    if known.numbered and (found := _LABEL.match(text)) and found.lastindex == known.numbered:
+        header.end = found.end()
+        header.add(Identity(rank=int(found[known.numbered])), gathered=True)
+    elif known.hosted and (named := _PDSH.match(text)) and _is_host(named[1]):
+        header.end = named.end()
+        header.add(Identity(host=named[1]), gathered=True)
+
+
+def _token(text: str, start: int, header: Header, known: Labels) -> bool:
+    letter = text[start]
+    if letter in "[(|:sr" and (found := _MARK.match(text, start)) and _mark(found, header, known):
+        return True
+    if (letter.isalnum() or letter in "[(") and (stamp := stamps.read(text, start)):
+        return _stamped(text, start, stamp, header)
+    if letter in "<kuadsl" and (end := kernel.level(text, start) or kernel.named_kernel(text, start)):
+        header.end, header.is_kernel = end, True
+        return True
+    if letter.isalnum() and (named := nccl.header(text, start)):
+        header.end = named[0]
+        header.add(named[1])
+    return False
+
+
+def _mark(found: re.Match[str], header: Header, known: Labels) -> bool:
+    said = {name: value for name, value in found.groupdict().items() if value is not None}
+    if "mpihost" in said and (_NO_MPI_HOST.match(said["mpihost"]) or not _bare_or_ucx(found, header)):
+        return False
+    numbers = {name: int(value) for name, value in said.items() if name not in ("pod", "ip", "node", "mpihost")}
+    if "rank" in numbers and known.by_local_rank and header.printer.local_rank is None:
+        return _taken(found, header, Identity(local_rank=numbers["rank"]), True)
+    who = Identity(
+        rank=_first(numbers, "rank", "mpi", "composer"),
+        local_rank=numbers.get("local"),
+        host=said.get("pod") or said.get("ip") or said.get("node") or said.get("mpihost"),
+        pid=_first(numbers, "ray", "pid", "mpipid", "composerpid"),
+    )
+    return _taken(found, header, who, bool({"mpi", "pod", "local", "pid"} & said.keys()))
+
+
+def _bare_or_ucx(found: re.Match[str], header: Header) -> bool:
+    """Tell whether `[host:pid]` begins the line, or follows `[seconds since the epoch]` as in UCX."""
+    return header.end == 0 or _UCX.match(found.string) is not None
+
+
+def _first(numbers: dict[str, int], *names: str) -> int | None:
+    return next((numbers[name] for name in names if name in numbers), None)
+
+
+def _taken(found: re.Match[str], header: Header, who: Identity, gathered: bool) -> bool:
+    header.end = found.end()
+    header.add(who, gathered)
+    return True
+
+
+def _stamped(text: str, start: int, stamp: Stamp, header: Header) -> bool:
+    first = header.stamp is None
+    if header.stamp is None or stamp.kind > header.stamp.kind:
+        header.stamp = stamp
+    if not header.is_kernel and first and kernel.is_kernel_stamp(text, start, stamp):
+        header.is_kernel = True
+    header.end = stamp.end
+    if text[start] in "[(" and text[stamp.end - 1] not in "])" and (rest := _REST.match(text, stamp.end)):
+        header.end = rest.end()
+    elif found := kernel.syslog(text, stamp, stamps.names_month(text, start)):
+        header.end, who, header.program = found
+        header.is_kernel = header.is_kernel or found[2] == "kernel"
+        header.add(who, gathered=True)
+        return True
+    if text[start] in "[ABCDEFIW" and (pid := _GLOG_PID.match(text, stamp.end)) and int(pid[1]) < 1 << 22:
+        header.add(Identity(pid=int(pid[1])))
+    if header.end < len(text) and text[header.end] in " \t":
+        header.end += 1
+    return True
+
+
+def _late(text: str, header: Header) -> None:
+    """Take in what loggers write after their level, and a date behind their name."""
+    at = header.end
+    if header.stamp is None and (date := stamps.anywhere(text, at, at + 160)):
+        start, stamp = date
+        if _LEADING.fullmatch(text, at, start) or _TABLE.fullmatch(text, at, start):
+            header.stamp = stamp
+    head = text[at : at + 240]
+    if "[PID:" in head and (pid := _PID.search(head)):
+        header.add(Identity(pid=int(pid[1])))
+    if ("ank" in head or "RANK" in head) and (rank := _LOGGED_RANK.match(head)):
+        header.add(Identity(rank=int(rank[1] or rank[2])))
+    if "|" in head and (nanotron := _NANOTRON.match(head)):
+        header.add(Identity(host=nanotron[1]))
+
