@@ -20,7 +20,7 @@ MARGIN = 16 << 10  # bytes looked at around a hit, at most
 BEFORE, AFTER = 12, 16  # lines kept around a hit
 WIDE_HITS = 40  # of one literal; later ones keep their own line only
 MOST_LINES = 40_000  # of excerpts from one file
-_BINARY = 0.1  # share of NULs and other controls in the head above which a file is binary
+_BINARY = 0.05  # share of NULs and other controls in the head above which a file is binary
 _TEXT_CONTROLS = bytes({7, 8, 9, 10, 12, 13, 27})
 
 
@@ -80,7 +80,7 @@ def sift(part: Part) -> Excerpts:
 def _sift(file: BinaryIO, part: Part) -> Excerpts:
     found = Excerpts(most=part.most)
     blocks = _Blocks(file, part, found)
-    head = blocks.read(part.whole + 1)
+    head = blocks.read(max(part.whole, part.head + MARGIN) + 1)
     if part.start == 0 and is_binary(head[: 64 << 10]):
         raise Binary
     if len(head) <= part.whole and part.end is None:
@@ -150,7 +150,8 @@ class _Sifter:
             more = self.blocks.read(BLOCK)
             last = not more
             buffer += more
-            until = len(buffer) if last else _line_end(buffer, max(scanned, len(buffer) - MARGIN - 1))
+            safe = len(buffer) - MARGIN - 1
+            until = len(buffer) if last else _line_end(buffer, safe) if safe > scanned else scanned
             self._scan(buffer, scanned, until)
             if last:
                 break
@@ -207,9 +208,10 @@ def _back(buffer: bytes, at: int, lines: int) -> int:
 def _forth(buffer: bytes, at: int, lines: int) -> int:
     place = _line_end(buffer, at)
     for _ in range(lines):
-        if place >= len(buffer) or place - at > MARGIN:
+        newline = buffer.find(b"\n", place, at + MARGIN)
+        if newline < 0:
             break
-        place = _line_end(buffer, place)
+        place = newline + 1
     return place
 
 

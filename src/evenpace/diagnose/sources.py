@@ -110,7 +110,7 @@ def open_log(path: Path) -> BinaryIO:
     if str(path) == STDIN:
         return sys.stdin.buffer
     if not path.is_file():
-        raise Damaged("not a regular file")
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     raw = path.open("rb")
     start = raw.peek(4)[:4]
     if start[:2] == b"\x1f\x8b":
