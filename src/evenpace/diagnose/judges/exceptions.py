@@ -1,0 +1,169 @@
+"""Judge Python exceptions: whose is the first cause, and whose only follows from something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import re2
+
+from evenpace.diagnose.formats.json_errors import reports
+from evenpace.diagnose.formats.launchers import identify, orders
+from evenpace.diagnose.formats.tracebacks import Traceback, tracebacks, user_frame
+from evenpace.diagnose.matching import options
+from evenpace.diagnose.model import NOBODY, Case, Line, Sighting
+
+_LONGEST = 16 * 1024
+
+_SEQUEL_KINDS = frozenset(
+    {
+        *(
+            "ChildFailedError",
+            "SignalException",
+            "KeyboardInterrupt",
+            "SystemExit",
+            "BrokenPipeError",
+            "GeneratorExit",
+        ),
+        *(
+            "ConnectionResetError",
+            "ConnectionRefusedError",
+            "ConnectionAbortedError",
+            "ConnectionError",
+            "EOFError",
+        ),
+        *(
+            "DistBackendError",
+            "DistNetworkError",
+            "DistStoreError",
+            "DistError",
+            "NCCLError",
+            "CalledProcessError",
+        ),
+        *(
+            "ProcessExitedException",
+            "ProcessRaisedException",
+            "ActorDiedError",
+            "RayActorError",
+            "RayTaskError",
+        ),
+        *("WorkerCrashedError", "TrainingFailedError", "CancelledError", "TimeoutError", "TimeoutExpired"),
+        *("RendezvousConnectionError", "RendezvousClosedError", "RendezvousTimeoutError", "RendezvousError"),
+        *(
+            "OutOfMemoryError",
+            "MemoryError",
+            "OutOfMemory",
+            "AcceleratorError",
+            "UserWarning",
+            "FutureWarning",
+        ),
+        *(
+            "DeprecationWarning",
+            "RuntimeWarning",
+            "SIGTERMException",
+            "Signal",
+            "Interrupted",
+            "WorkerDiedError",
+        ),
+    }
+)
+_NOT_ITS_OWN = re2.compile(
+    r"(?i)nccl|\bgloo\b|c10d|ProcessGroup|connection (?:closed|reset|refused|was likely closed|timed out)|"
+    r"broken pipe|socket|timed out|timeout|watchdog|barrier|collective|rendezvous|TCPStore|store->|"
+    r"\bcuda(?: |_|\b)|CUBLAS_|CUDNN_|cudnn|\bHIP\b|hipError|device-side assert|out of memory|"
+    r"cannot allocate memory|no space left|disk quota|stale file handle|input/output error|"
+    r"read-only file system|remote i/o|transport endpoint|too many open files|ancdata|shared memory|/dev/shm|"
+    r"bus error|killed by signal|DataLoader worker|address already in use|EADDRINUSE|failed to listen|nvml|"
+    r"no nvidia driver|driver version|PytorchStreamWriter|PytorchStreamReader|inline_container|"
+    r"unexpected pos|"
+    r"signal 15|SIGTERM|SIGINT|SIGKILL|preempt|\bnan\b|\binf\b|ECC error|NVLink|worker died|actor died|"
+    r"remote process exited|peer|pipe closed|broken process pool",
+    options(),
+)
+_STOPPED = frozenset({1, 2, 15})
+
+
+def judge(case: Case) -> Iterable[Sighting]:
+    """Return the exception of the program or of one rank that follows from nothing else."""
+    own = [one for one in _all(case) if _is_own(one)]
+    if not own:
+        return
+    alike: dict[tuple[str, str, int], list[Traceback]] = {}
+    for one in own:
+        frame = user_frame(one)
+        place = (one.root.kind, frame.file if frame else "", frame.line if frame else 0)
+        alike.setdefault(place, []).append(one)
+    first = min(own, key=_when)
+    group = next(group for group in alike.values() if any(one is first for one in group))
+    yield from _verdict(group, own)
+
+
+def _all(case: Case) -> Iterator[Traceback]:
+    """Yield the exceptions of all files, those inside JSON included, up to where somebody stopped the job."""
+    lines = identify(case.lines)
+    stops = {
+        order.line.source: order.line.number
+        for order in reversed(orders(lines))
+        if not order.who and order.signal in _STOPPED
+    }
+    inner = [line for report in reports(lines) for line in report.messages]
+    for one in (*tracebacks(lines), *tracebacks(inner)):
+        at = one.line or (one.lines[0] if one.lines else None)
+        if at is not None and at.number < stops.get(at.source, at.number + 1):
+            yield one
+
+
+def _is_own(one: Traceback) -> bool:
+    """Tell whether an exception is the program's own: raised, complete, and no message of something else."""
+    chain, at = [one], one
+    while at.cause is not None and len(chain) < 50:
+        at = at.cause
+        chain.append(at)
+    root = chain[-1]
+    if not root.kind:
+        return False
+    return all(_name(link) not in _SEQUEL_KINDS and not _foreign(link) for link in (root, one)) and (
+        one.worker is None
+    )
+
+
+def _foreign(one: Traceback) -> bool:
+    return _NOT_ITS_OWN.search(f"{one.kind}: {one.message}"[:_LONGEST]) is not None
+
+
+def _name(one: Traceback) -> str:
+    return one.kind.rsplit(".", 1)[-1]
+
+
+def _when(one: Traceback) -> tuple[float, str, int]:
+    line = one.line or one.lines[0]
+    return (line.time if line.time is not None and line.dated else float("inf"), line.source, line.number)
+
+
+def _verdict(group: Sequence[Traceback], own: Sequence[Traceback]) -> Iterator[Sighting]:
+    """Yield the exception: with its rank if it alone raised it, with nobody if it is the program's."""
+    first = min(group, key=_when)
+    frame = user_frame(first)
+    evidence = _evidence(first)
+    captures = {"exception": first.root.kind, "message": first.root.message[:300]}
+    captures |= {"file": frame.file, "line": str(frame.line)} if frame else {}
+    ranks = {one.printer.rank for one in group if one.printer.rank is not None}
+    others = {one.printer.rank for one in own} - ranks
+    if frame is None:
+        yield Sighting("library-exception", evidence, NOBODY, (), captures, count=len(group))
+    elif len(ranks) == 1 and len({one.printer.rank for one in group}) == 1 and not others:
+        who = replace(first.printer, gpu=None)
+        yield Sighting("rank-exception", evidence, who, (), captures)
+    else:
+        yield Sighting("program-exception", evidence, NOBODY, (), captures, count=len(group))
+
+
+def _evidence(one: Traceback) -> tuple[Line, ...]:
+    """Return the line of the exception first, then the frame of user code, then a later link's line."""
+    frame, root = user_frame(one), one.root
+    chosen = [root.line or root.lines[-1]]
+    if frame is not None:
+        where = f'"{frame.file}", line {frame.line}'
+        chosen += [line for link in (root, one) for line in link.lines if where in line.text][:1]
+    chosen += [one.line] if one.line is not None else []
+    return tuple(dict.fromkeys(chosen))
