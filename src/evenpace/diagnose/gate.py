@@ -83,10 +83,14 @@ def _better(
 
 @cache
 def telling() -> tuple[tuple[str, bool], ...]:
-    """Return the literals of all signatures and of the judges' context."""
+    """Return the literals of all signatures and of the judges' context.
+
+    A further line that must stand near the first one is kept with it, and needs no literal.
+    """
     found: dict[tuple[str, bool], None] = {}
     for signature in signatures().values():
-        for pattern in (*signature.content.match, *signature.content.also):
+        content = signature.content
+        for pattern in (*content.match, *(one for one in content.also if one.within is None)):
             found.update(dict.fromkeys(literals_of(pattern.pattern)))
     found.update(dict.fromkeys((text, True) for text in CONTEXT))
     return tuple(found)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from evenpace.diagnose.attribution import Verdict, attribute
+from evenpace.diagnose.claims import claims
+from evenpace.diagnose.model import Identity, Sighting
+from evenpace.diagnose.roster import Roster
+from evenpace.diagnose.signature import Signature
+from tests.diagnose.made import sighting, signature
+
+
+def judge(signatures: list[Signature], *seen: Sighting) -> Verdict:
+    return attribute(claims(seen, {one.id: one for one in signatures}, Roster()))
+
+
+def ids(verdict: Verdict) -> list[str]:
+    return [claim.signature.id for claim in verdict.answers]
+
+
+ECC = signature("ecc", explains=["oom"])
+OOM = signature("oom", fault="oom-gpu")
+TIMEOUT = signature("timeout", fault="unexplained-failure", role="consequence")
+SMELL = signature("smell", fault="config", role="hint", certainty=0.9)
+
+
+def test_a_cause_explains_every_consequence_and_names_its_printers_as_victims() -> None:
+    verdict = judge([ECC, TIMEOUT], sighting("timeout", Identity(rank=3)), sighting("ecc", Identity(rank=0)))
+    assert ids(verdict) == ["ecc"]
+    assert verdict.answers[0].victims == [Identity(rank=3)]
+
+
+def test_a_cause_is_first_although_another_cause_is_surer() -> None:
+    verdict = judge([ECC, OOM], sighting("oom"), sighting("ecc"))
+    assert ids(verdict) == ["ecc"]
+
+
+def test_what_came_long_before_is_not_explained() -> None:
+    verdict = judge([ECC, OOM], sighting("oom", time=1000.0), sighting("ecc", time=5000.0))
+    assert sorted(ids(verdict)) == ["ecc", "oom"]
+
+
+def test_clocks_of_two_hosts_may_differ_a_little() -> None:
+    verdict = judge([ECC, OOM], sighting("oom", time=1000.0), sighting("ecc", time=1060.0))
+    assert ids(verdict) == ["ecc"]
+
+
+def test_independent_causes_are_several_answers() -> None:
+    other = signature("disk", fault="storage", certainty=0.8)
+    assert ids(judge([ECC, other], sighting("disk"), sighting("ecc"))) == ["ecc", "disk"]
+
+
+def test_a_hint_is_told_only_where_nothing_better_is_known() -> None:
+    assert ids(judge([ECC, SMELL], sighting("smell"), sighting("ecc"))) == ["ecc"]
+    assert ids(judge([SMELL, TIMEOUT], sighting("smell"), sighting("timeout"))) == ["smell"]
+
+
+def test_consequences_alone_name_nobody() -> None:
+    verdict = judge([TIMEOUT], sighting("timeout", Identity(rank=3)))
+    assert verdict.answers == []
+    assert [claim.signature.id for claim in verdict.consequences] == ["timeout"]
+
+
+def test_a_consequence_with_a_usual_cause_says_it() -> None:
+    usual = signature("bare-error", fault="shm", role="consequence", certainty=0.4)
+    assert ids(judge([usual, TIMEOUT], sighting("timeout"), sighting("bare-error"))) == ["bare-error"]
+
+
+def test_two_broken_gpus_of_one_host_are_one_answer() -> None:
+    lost = signature("lost")
+    verdict = judge(
+        [ECC, lost],
+        sighting("ecc", Identity(host="n3", gpu="0000:3e:00")),
+        sighting("lost", Identity(host="n3", gpu="0000:b1:00")),
+    )
+    assert [claim.culprit for claim in verdict.answers] == [
+        Identity(host="n3", gpu=("0000:3e:00", "0000:b1:00"))
+    ]
+
+
+def test_causes_that_explain_each_other_leave_one() -> None:
+    one, other = signature("one", explains=["other"]), signature("other", explains=["one"], certainty=0.7)
+    assert ids(judge([one, other], sighting("other"), sighting("one"))) == ["one"]
