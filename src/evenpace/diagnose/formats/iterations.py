@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.diagnose.formats.iterations_columns import columns_of, place_in, place_of
-from evenpace.diagnose.model import NOBODY, Identity, Line, Series
+from evenpace.diagnose.formats.iterations_columns import LONGEST, columns_of, place_in, place_of
+from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Series
 
 POINTS = 20_000  # of a series, at most
+_TROUBLE = re.compile(
+    r"Traceback|[Ee]rror\b|ERROR|FATAL|[Ff]atal|fault\b|Killed|SIG[A-Z]{3,5}\b|[Ss]ignal \d|CANCELLED|[Ww]atchdog|"
+    r"\bXid\b|[Aa]borted|Exception\b|[Tt]imed out|NCCL WARN"
+)
 _SIDES = 20  # one in so many points is kept for being among the largest, and among the smallest
 
 
@@ -48,6 +53,24 @@ def comparisons(lines: Iterable[Line]) -> list[tuple[str, float, Line]]:
         if line.text.lstrip().startswith("#") and (place := place_in(line.text.lstrip("# \t")))
         for name, _, value in columns_of(line.text, place)
     ]
+
+
+def runs(series: Series) -> Iterator[range]:
+    """Yield the positions of each run of a series: a step that goes back begins a new one."""
+    begin = 0
+    for at in range(1, len(series.steps)):
+        if series.steps[at] < series.steps[at - 1]:
+            yield range(begin, at)
+            begin = at
+    yield range(begin, len(series.steps))
+
+
+def trouble_after(case: Case, line: Line) -> bool:
+    """Tell whether something looks like a failure after a line, in its file or anywhere in another."""
+    return any(
+        (other.source != line.source or other.number > line.number) and _TROUBLE.search(other.text[:LONGEST])
+        for other in case.lines
+    )
 
 
 @dataclass(slots=True)

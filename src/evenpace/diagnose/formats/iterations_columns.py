@@ -43,7 +43,8 @@ def _named(name: str, unit: str, words: str, after: str = "") -> Column:
 
 _TIME = r"(?<![\w-])(?:(?:step|batch|iter|iteration|train_step)[ _])?[tT]im(?:e|ing)(?: in s)?"
 _NOT_TOTAL = "".join(
-    f"(?<!{word}[ _])" for word in ("elapsed", "total", "wall", "eval", "data", "load", "last", "real", "save")
+    f"(?<!{word}[ _])"
+    for word in ("elapsed", "total", "wall", "eval", "data", "load", "last", "real", "save")
 )
 _RATE = r"(?:/|_per_|p| per )(?:second|sec|s)(?:(?:/|_per_| per )(?:gpu|GPU|device))?\b\)?"
 _COLUMNS = (
@@ -51,7 +52,10 @@ _COLUMNS = (
         "iteration-seconds",
         "s",
         re.compile(
-            r"elapsed[ _]time[ _]per[ _]iteration[ _]\(?(?P<unit>ms|s)\)?" + _SPELLED + _NUMBER + r"(?P<scale>[KkM])?\b"
+            r"elapsed[ _]time[ _]per[ _]iteration[ _]\(?(?P<unit>ms|s)\)?"
+            + _SPELLED
+            + _NUMBER
+            + r"(?P<scale>[KkM])?\b"
         ),
     ),
     _named("iteration-seconds", "s", r"\biter time \(s\)"),
@@ -59,7 +63,9 @@ _COLUMNS = (
     _named("iteration-seconds", "s", _NOT_TOTAL + _TIME, r"(?![\d:/-])\s?(?P<unit>ms)?"),
     _named("iteration-seconds", "s", r"(?<![\w-])dt", r"\s?(?P<unit>ms|s)\b"),
     Column("iteration-seconds", "s", re.compile(_NUMBER + r" ?(?:s/it|s/step|sec/step|sec/it|s/iter)\b")),
-    Column("iteration-seconds", "s", re.compile(_NUMBER + r" ?(?:it|steps?|iters?)/s(?:ec)?\b"), inverse=True),
+    Column(
+        "iteration-seconds", "s", re.compile(_NUMBER + r" ?(?:it|steps?|iters?)/s(?:ec)?\b"), inverse=True
+    ),
     Column("iteration-seconds", "s", re.compile(r"(?<!\w)ups" + _SPELLED + _NUMBER), inverse=True),
     _named("served-tokens-per-second", "tok/s", r"(?:gen(?:eration)?|Decode) throughput(?: \(token/s\))?"),
     _named("tokens-per-second", "tok/s", r"(?<![A-Za-z])(?:tokens?|toks?)" + _RATE, r"(?P<scale>[KkMG])?\b"),
@@ -74,7 +80,9 @@ _COLUMNS = (
     _named("samples-per-second", "samples/s", r"(?<!\w)(?:samples|examples|images|imgs?|seqs)" + _RATE),
     Column("samples-per-second", "samples/s", re.compile(r"\bBatch \(t\): ?[\d.]{1,20}, " + _NUMBER + "/s")),
     Column("samples-per-second", "samples/s", re.compile(_NUMBER + r" ?(?:samples|images|imgs?)/s(?:ec)?\b")),
-    _named("tflops", "TFLOP/s", r"(?:\bTFLOPs|\(TFLOP/s/GPU\)|(?<!hardware_)\b(?:model_)?tflops(?:_per_gpu)?)"),
+    _named(
+        "tflops", "TFLOP/s", r"(?:\bTFLOPs|\(TFLOP/s/GPU\)|(?<!hardware_)\b(?:model_)?tflops(?:_per_gpu)?)"
+    ),
     _named("data-seconds", "s", r"\bData \(t\)"),
     _named(
         "data-seconds",
@@ -102,8 +110,22 @@ _STEPS = (
             r"\s{0,4}(?:\[|BATCH )\s{0,8}(?P<step>\d{1,9})\s{0,8}/\s{0,8}(?P<total>\d{1,9}|inf)"
         ),
     ),
-    ("step", re.compile(r"(?<![A-Za-z/])(?:global[_ ]|train[_ ]|training[_ ])?[sS]teps?" + _SPELLED + r"#?" + _WHOLE + r"(?![\d.:%]\d)")),
-    ("iter", re.compile(r"(?<![A-Za-z])[iI]ter(?:\(train\))?" + _SPELLED + r"\[?\s{0,8}" + _WHOLE + r"(?![\d.]\d)")),
+    (
+        "step",
+        re.compile(
+            r"(?<![A-Za-z/])(?:global[_ ]|train[_ ]|training[_ ])?[sS]teps?"
+            + _SPELLED
+            + r"#?"
+            + _WHOLE
+            + r"(?![\d.:%]\d)"
+        ),
+    ),
+    (
+        "iter",
+        re.compile(
+            r"(?<![A-Za-z])[iI]ter(?:\(train\))?" + _SPELLED + r"\[?\s{0,8}" + _WHOLE + r"(?![\d.]\d)"
+        ),
+    ),
     ("update", re.compile(r"\bnum_updates" + _SPELLED + _WHOLE)),
     ("counted", re.compile(r"^\s{0,8}\[(?P<step>\d{1,9})/(?P<total>\d{1,9})\]")),
 )
@@ -117,9 +139,13 @@ _OTHER_BARS = re.compile(
 )
 _DICT = re.compile(r"\{[\"'](?:train_)?loss[\"']: ")
 _SERVED = re.compile(r"gen(?:eration)? throughput")
-_GATE = re.compile(r"[iI]ter|[sS]tep|[eE]poch|EPOCH|Train: |it/s|s/it|[lL]oss|throughput|num_updates|^\s{0,8}\[\d")
+_GATE = re.compile(
+    r"[iI]ter|[sS]tep|[eE]poch|EPOCH|Train: |it/s|s/it|[lL]oss|throughput|num_updates|^\s{0,8}\[\d"
+)
 _OVERFLOW = re.compile(r"OVERFLOW!|[Gg]radient overflow|overflow detected")
-_HELD_OUT = re.compile(r"(?i)\b(?:eval|valid|validation|val|test)(?:uat\w{1,5})?(?:\b|_)[^|]{0,40}(?:loss|epoch|step|iter)")
+_HELD_OUT = re.compile(
+    r"(?i)\b(?:eval|valid|validation|val|test)(?:uat\w{1,5})?(?:\b|_)[^|]{0,40}(?:loss|epoch|step|iter)"
+)
 
 
 def place_of(text: str) -> Place | None:
