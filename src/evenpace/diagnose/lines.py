@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from evenpace.diagnose.formats import clean, kernel, kinds, names, nccl, prefixes, splits, stamps, wraps
 from evenpace.diagnose.formats.prefixes import Header, Labels
@@ -42,14 +43,11 @@ def read_lines(source: str, text: str, first: int = 1) -> list[Line]:
     records = list(_records(joined, piece))
     _continue_kernel(records)
     times = stamps.resolve([record.header.stamp for record in records], _hint(records, text))
-    weakest = _weakest(piece, records)
+    _name_weakest(piece, records)
     return [
-        Line(
-            source, record.number, record.text, record.printer.or_else(weakest) if weakest else record.printer,
-            time, dated, record.format,
-        )
+        Line(source, record.number, record.text, record.printer, time, dated, record.format)
         for record, (time, dated) in zip(records, times, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _records(joined: list[tuple[int, str]], piece: _Piece) -> Iterator[_Record]:
@@ -72,31 +70,40 @@ def _records(joined: list[tuple[int, str]], piece: _Piece) -> Iterator[_Record]:
 
 def _split(line: str, piece: _Piece) -> Iterator[tuple[str, Header, list[str]]]:
     """Yield the records of one line with their headers and the formats they have marks of."""
-    for segment in clean.segments(line) if "\r" in line else (line,):
-        found = kinds.kinds(segment)
-        header = prefixes.read(segment, piece.labels)
-        if kinds.SPLIT not in found and len(segment) <= clean.LONGEST:
-            yield segment.rstrip(), _from_json(segment, header), found
-            continue
-        gatherer, stamp = header.gatherer, header.stamp
-        for order, text in enumerate(_latest(splits.pieces(segment, header.end, piece.hosts))):
-            text = text[: clean.LONGEST].rstrip()
-            own = prefixes.read(text, piece.labels if order == 0 else Labels())
-            if order and gatherer:
-                own.add(gatherer)
-                own.stamp = own.stamp or stamp
-            yield text, _from_json(text, own), kinds.kinds(text)
-
-
-def _latest(records: Iterator[str]) -> Iterator[str]:
-    """Yield records without those that only draw the bar of the next one."""
-    last: str | None = None
-    for record in records:
-        if last is not None and not _redrawn(last, record):
-            yield last
-        last = record
-    if last is not None:
+    if "\r" not in line:
+        yield from _parts(line, piece)
+        return
+    last: tuple[str, Header, list[str]] | None = None
+    for segment in clean.segments(line):
+        for part in _parts(segment, piece):
+            if last and not _redrawn(last[0], part[0]):
+                yield last
+            last = part
+    if last:
         yield last
+
+
+def _parts(segment: str, piece: _Piece) -> Iterator[tuple[str, Header, list[str]]]:
+    found = kinds.kinds(segment)
+    header = prefixes.read(segment, piece.labels)
+    if kinds.SPLIT not in found and len(segment) <= clean.LONGEST:
+        yield segment.rstrip(), _from_json(segment, header), found
+        return
+    last = ""
+    for order, text in enumerate(splits.pieces(segment, header.end, piece.hosts)):
+        if last and not _redrawn(last, text):
+            yield _part(last, header, piece, order == 1)
+        last = text
+    yield _part(last, header, piece, last == segment)
+
+
+def _part(text: str, first: Header, piece: _Piece, is_first: bool) -> tuple[str, Header, list[str]]:
+    text = text[: clean.LONGEST].rstrip()
+    header = prefixes.read(text, piece.labels if is_first else Labels())
+    if not is_first and first.gatherer:
+        header.add(first.gatherer)
+        header.stamp = header.stamp or first.stamp
+    return text, _from_json(text, header), kinds.kinds(text)
 
 
 def _redrawn(last: str, record: str) -> bool:
@@ -137,12 +144,14 @@ def _format(text: str, header: Header, body: str, found: list[str], is_trace: bo
         return "kernel"
     if header.program == "kubelet":
         return "kubernetes"
-    return "traceback" if is_trace else form
+    if is_trace:
+        return "traceback"
+    return "plain" if form == "iteration" and kinds.is_complaint(text) else form
 
 
 def _continue_kernel(records: list[_Record]) -> None:
     """Let what follows a stamped kernel record without a stamp of its own have its stamp and host."""
-    for last, record in zip(records, records[1:], strict=False):
+    for last, record in pairwise(records):
         if last.format != "kernel" or record.header.stamp or record.header.is_kernel:
             continue
         indented = record.text.startswith(("        ", "\t"))
@@ -161,13 +170,13 @@ def _hint(records: list[_Record], text: str) -> float | None:
     return mentioned[1].seconds if mentioned else None
 
 
-def _weakest(piece: _Piece, records: list[_Record]) -> Identity:
-    """Return what the file's name tells about its printer, unless a line in it tells otherwise."""
+def _name_weakest(piece: _Piece, records: list[_Record]) -> None:
+    """Let the file's name tell who printed what says nothing else, unless a line in it tells otherwise."""
     named = piece.named
     for field in ("rank", "local_rank", "host"):
         mine = getattr(named, field)
-        if mine is not None and any(
-            getattr(record.printer, field) not in (None, mine) for record in records
-        ):
+        if mine is not None and any(getattr(record.printer, field) not in (None, mine) for record in records):
             named = replace(named, **{field: None})
-    return named or NOBODY
+    if named:
+        for record in records:
+            record.printer = record.printer.or_else(named)

@@ -29,7 +29,7 @@ _SURROGATE = re.compile("[\\ud800-\\udfff]")
 _BAR = re.compile(
     r"\d%\s{0,2}[|\[(\u2501\u2588-\u258f#=>]"
     r"|\d(?:[kMGT]i?B?)?/\??\d?[\d.,kMGTiB]{0,12}\s{0,2}\[\d{1,4}:\d\d"
-    r"|\d(?:it|[a-z]{1,12}|B)? \[\d{1,4}:\d\d(?:[,<\]]|:\d\d[,<\]])"
+    r"|\d[kMGT]?\s?(?:[a-z]{1,12}|B)? \[\d{1,4}:\d\d(?:[,<\]]|:\d\d[,<\]])"
     r"|[\u2501\u2588\u2578]{4}|\[[=#>]{2,200}[.\s>-]{0,200}\]"
 )
 _GOING = re.compile(r"\d\s?%|\d\s?/\s?\d|\d\s?(?:it|s|B)/s|\bETA\b|eta ")
@@ -38,7 +38,7 @@ _PAINT = re.compile(r"[\u2500-\u259f#=>\s-]{2,400}")
 
 
 def decode(data: bytes) -> str:
-    """Return bytes as text: by their byte order mark, else UTF-8, else Latin-1 where they clearly are that."""
+    """Return bytes as text: by their byte order mark, else UTF-8, else Latin-1 if they clearly are."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -113,7 +113,7 @@ def redraw_key(segment: str) -> str | None:
 
 
 _BAR_END = re.compile(
-    r"(?:\d(?:[kMGT]i?B?)?/\??[\d.,kMGTiB?]{1,12}|\d(?:it|[a-z]{1,12}|B)?)\s{0,2}"
+    r"(?:\d(?:[kMGT]i?B?)?/\??[\d.,kMGTiB?]{1,12}|\d[kMGT]?\s?(?:[a-z]{1,12}|B)?)\s{0,2}"
     r"\[\d{1,4}:\d\d[^\[\]]{0,300}(?:\[[^\[\]]{0,60}\][^\[\]]{0,200}){0,3}\]"
 )
 

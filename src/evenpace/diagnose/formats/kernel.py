@@ -13,19 +13,31 @@ from evenpace.diagnose.model import NOBODY, Identity
 _HOST = r"([A-Za-z0-9][A-Za-z0-9_.\-]{0,253})"
 _SYSLOG = re.compile(rf"\s{_HOST}\s+([A-Za-z][\w.@/()\-]{{0,80}})(?:\[(\d{{1,10}})\])?:\s?")
 _DAEMON = re.compile(
-    r"(?:kernel|systemd\S{0,40}|kubelet|containerd|dockerd|docker|crio|slurmd|slurmstepd|slurmctld|sshd|sudo|su"
-    r"|cron|CRON|crond|rsyslogd|dbus-daemon|NetworkManager|nvidia-\S{1,40}|nv-\S{1,40}|dcgm\S{0,40}|opensm\S{0,20}"
-    r"|earlyoom|multipathd|mount\S{0,20}|rpc\S{0,20}|chronyd|ntpd|snapd|audit|auditd|polkitd|lldpd|ipmi\S{0,20}"
+    r"(?:kernel|systemd\S{0,40}|kubelet|containerd|dockerd|docker|crio|slurmd|slurmstepd|slurmctld|sshd"
+    r"|sudo|su"
+    r"|cron|CRON|crond|rsyslogd|dbus-daemon|NetworkManager|nvidia-\S{1,40}|nv-\S{1,40}|dcgm\S{0,40}"
+    r"|opensm\S{0,20}"
+    r"|earlyoom|multipathd|mount\S{0,20}|rpc\S{0,20}|chronyd|ntpd|snapd|audit|auditd|polkitd|lldpd"
+    r"|ipmi\S{0,20}"
     r"|rasdaemon|mcelog|smartd|gdm\S{0,20}|munged|python\d?(?:\.\d+)?|ray|raylet|abrt\S{0,20}|logger)$"
 )
 _LEVEL = re.compile(
     r"<\d{1,3}>(?:1 )?"
-    r"|(?:kern|user|daemon|auth|syslog|local\d)\s{0,4}[:.](?:emerg|alert|crit|err|error|warn|warning|notice|info|debug)"
+    r"|(?:kern|user|daemon|auth|syslog|local\d)\s{0,4}[:.](?:emerg|alert|crit|err|error|warn|warning"
+    r"|notice|info|debug)"
     r"\s{0,4}:\s"
 )
 _KERNEL = re.compile(r"(?:kernel|kern):\s")
 _MESSAGE = ("MESSAGE", "msg", "message", "log", "event", "text")
-_WHEN = ("__REALTIME_TIMESTAMP", "_SOURCE_REALTIME_TIMESTAMP", "@timestamp", "timestamp", "time", "ts", "asctime")
+_WHEN = (
+    "__REALTIME_TIMESTAMP",
+    "_SOURCE_REALTIME_TIMESTAMP",
+    "@timestamp",
+    "timestamp",
+    "time",
+    "ts",
+    "asctime",
+)
 _WHERE = ("_HOSTNAME", "hostname", "host", "node", "nodename", "node_name")
 
 
@@ -44,7 +56,8 @@ def named_kernel(text: str, at: int) -> int:
 def syslog(text: str, stamp: Stamp, classic: bool) -> tuple[int, Identity, str] | None:
     """Return end, printer and program of `host program[pid]: ` after a stamp.
 
-    Where the stamp is not that of classic syslog, the program must be a known daemon: `root INFO:` is no host.
+    Where the stamp is not that of classic syslog, the program must be a known
+    daemon: `root INFO:` is no host.
     """
     found = _SYSLOG.match(text, stamp.end)
     if not found or not (classic or _DAEMON.match(found[2])):
@@ -77,7 +90,9 @@ def from_json(text: str) -> Record | None:
     if when is None:
         return None
     host = next((fields[name] for name in _WHERE if isinstance(fields.get(name), str)), None)
-    printer = Identity(rank=_small(fields, "global_rank", "rank"), host=host or None, pid=_small(fields, "_PID", "pid"))
+    printer = Identity(
+        rank=_small(fields, "global_rank", "rank"), host=host or None, pid=_small(fields, "_PID", "pid")
+    )
     return Record(_seconds(when), printer or NOBODY, str(fields.get("SYSLOG_IDENTIFIER", ""))[:80])
 
 

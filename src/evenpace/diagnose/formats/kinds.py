@@ -20,7 +20,8 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             r"^\s*(?:slurmstepd(?:-[\w.-]+)?|srun|sbatch|salloc|scancel|slurmd|slurmctld|slurm_\w+): ",
             r"\bsubmitit (?:INFO|WARNING|ERROR|DEBUG)",
-            r"^#SBATCH |^=>> PBS: |^TERM_(?:RUNLIMIT|MEMLIMIT|OWNER)|\bCANCELLED AT \d|^salloc: |^Submitted batch job",
+            r"^#SBATCH |^=>> PBS: |^TERM_(?:RUNLIMIT|MEMLIMIT|OWNER)|\bCANCELLED AT \d|^salloc: "
+            r"|^Submitted batch job",
         ),
     ),
     (
@@ -29,48 +30,71 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
             r"\bNVRM: |nvidia-nvswitch\d*: |nvidia-(?:uvm|nvlink|modeset|peermem)\b.*: |\bSXid \(",
             r"^(?:mlx[45]_core|pcieport|nvidia|pci|ib_core|bnxt_en|ice|i40e|nvme|EXT4-fs|XFS|EDAC|mce|perf"
             r"|AER|ACPI|IPv6|BTRFS|BUG|INFO: task|Lustre(?:Error)?|LNet(?:Error)?|nfs|NFS|docker0|usb)[ :(]",
-            r"Out of memory: Kill|[Oo]om-kill(?:er)?[: ]|oom_reaper: |Memory cgroup out of memory|invoked oom-killer",
-            r"\[Hardware Error\]: |: segfault at |traps: .* general protection|blocked for more than \d+ seconds",
+            r"Out of memory: Kill|[Oo]om-kill(?:er)?[: ]|oom_reaper: |Memory cgroup out of memory"
+            r"|invoked oom-killer",
+            r"\[Hardware Error\]: |: segfault at |traps: .* general protection"
+            r"|blocked for more than \d+ seconds",
         ),
     ),
-    ("nccl", (r"\bNCCL (?:INFO|WARN|TRACE|ERROR|ABORT)\b|\bNCCL version \d", r"Test (?:NCCL|CUDA) failure|: Test failure ")),
+    (
+        "nccl",
+        (
+            r"\bNCCL (?:INFO|WARN|TRACE|ERROR|ABORT)\b|\bNCCL version \d",
+            r"(?:NCCL|CUDA) failure \w+\.cu:|: Test failure ",
+        ),
+    ),
     (
         "c10d",
         (
-            r"\bProcessGroup(?:NCCL|Gloo|UCC|MPI|XCCL|Wrapper)?\.(?:cpp|hpp)|\[c10d\]|\bTCPStore\b|\bsocket\.cpp:\d",
-            r"\[Rank \d+\] (?:Watchdog|NCCL|Some NCCL|To avoid|Found|Timeout|Work|Caught|Received|Observed|Collective)",
-            r"[Ww]atchdog caught collective|\[PG (?:ID )?\d+.*Rank \d+\]|To our best knowledge|HeartbeatMonitor",
-            r"finished collective #\d|Timeout at collective|^\s*(?:what\(\):.*)?NCCL watchdog|FlightRecorder\.",
-            r"^frame #\d+: c10d::",
+            r"\bProcessGroup(?:NCCL|Gloo|UCC|MPI|XCCL|Wrapper)?\.(?:cpp|hpp)|\[c10d\]|\bTCPStore\b"
+            r"|\bsocket\.cpp:\d",
+            r"\[Rank \d+\] (?:Watchdog|NCCL|Some NCCL|To avoid|Found|Timeout|Work|Caught|Received"
+            r"|Observed|Collective)",
+            r"[Ww]atchdog caught collective|\[PG (?:ID )?\d+.*Rank \d+\]|To our best knowledge"
+            r"|HeartbeatMonitor",
+            r"finished collective #\d|Timeout at collective|^\s*(?:what\(\):.*)?NCCL watchdog"
+            r"|FlightRecorder\.",
+            r"^frame #\d+: c10d::|^Not all ranks joining collective|^missing ranks: |^group info: \d",
         ),
     ),
     (
         "nccl-2",
         (
-            r"\bnccl(?:SystemError|InternalError|InvalidUsage|InvalidArgument|RemoteError|UnhandledCudaError|InProgress)\b",
+            r"\bnccl(?:SystemError|InternalError|InvalidUsage|InvalidArgument|RemoteError"
+            r"|UnhandledCudaError|InProgress)\b",
             r"^(?:[\w./-]+:)?\s*(?:INFO|WARN)? ?NET/(?:IB|Socket|OFI|Plugin|UCX|FastSocket)\b",
-            r"^(?:\w+/)?\w+\.(?:cc|cu|h):\d+ (?:NCCL )?(?:WARN|INFO|-> \d)|^#\s+(?:Rank +\d+|nThread|Using devices)",
+            r"^(?:\w+/)?\w+\.(?:cc|cu|h):\d+ (?:NCCL )?(?:WARN|INFO|-> \d)|^#?\s*(?:Rank +\d+ +(?:Group"
+            r"|Pid)|nThread \d|Using devices)",
         ),
     ),
     (
         "launcher",
         (
-            r"torch[./]distributed[./](?:run|elastic|launch|launcher)\b|\btorchrun\b|Root Cause \(first observed",
-            r"^\s*(?:time|host|rank|exitcode|error_file|traceback)\s+: |^\S+\.py FAILED$|^Failures:$|<NO_OTHER_FAILURES>",
+            r"torch[./]distributed[./](?:run|elastic|launch|launcher)\b|\btorchrun\b"
+            r"|Root Cause \(first observed",
+            r"^\s*(?:time|host|rank|exitcode|error_file|traceback)\s*: |^\S+\.py FAILED$|^Failures:$"
+            r"|<NO_OTHER_FAILURES>",
             r"\[(?:launch|runner|multinode_runner)\.py:\d+|^Setting OMP_NUM_THREADS environment",
-            r"^\s*(?:mpirun|mpiexec|orterun|prterun|ORTE|PRTE|PMIX ERROR|mca_|hwloc|UCX)\b|Primary job +terminated",
-            r"MPI_ABORT was invoked|non-zero (?:exit )?(?:code|status)\b|noticed that (?:process|the job)|MPI_FINALIZE",
-            r"\baccelerate[. ](?:launch|commands)|\bdeepspeed\.launcher\b|^\((?:raylet|autoscaler)|\braylet\b",
+            r"^\s*(?:mpirun|mpiexec|orterun|prterun|ORTE|PRTE|PMIX ERROR|mca_|hwloc|UCX)\b"
+            r"|Primary job +terminated",
+            r"MPI_ABORT was invoked|non-zero (?:exit )?(?:code|status)\b|noticed that (?:process"
+            r"|the job)|MPI_FINALIZE",
+            r"\baccelerate[. ](?:launch|commands)|\bdeepspeed\.launcher\b|^\((?:raylet|autoscaler)"
+            r"|\braylet\b",
         ),
     ),
     (
         "kubernetes",
         (
-            r"\bkubelet\b|\bnvidia\.com/gpu\b|\bdevice[ -]plugin\b|OOMKilled|UnexpectedAdmissionError|CrashLoopBackOff",
+            r"\bkubelet\b|\bnvidia\.com/gpu\b|\bdevice[ -]plugin\b|OOMKilled|UnexpectedAdmissionError"
+            r"|CrashLoopBackOff",
             r"^\s*(?:Warning|Normal)\s+\w+\s+.*\b(?:pod|container|node|kubelet|image|Pod|scheduler)",
-            r"^(?:Name|Namespace|Node|Priority|Labels|Annotations|Status|Reason|Message|Start Time|Events|QoS Class):\s",
-            r"^\s+(?:State|Last State|Reason|Exit Code|Restart Count|Ready|Started|Finished|Image|Container ID):\s",
-            r"^NAME\s+READY\s+STATUS|\bImagePullBackOff|\bFailedScheduling|\bEvicted\b|StartContainer|RunContainerError",
+            r"^(?:Name|Namespace|Node|Priority|Labels|Annotations|Status|Reason|Message|Start Time"
+            r"|Events|QoS Class):\s",
+            r"^\s+(?:State|Last State|Reason|Exit Code|Restart Count|Ready|Started|Finished|Image"
+            r"|Container ID):\s",
+            r"^NAME\s+READY\s+STATUS|\bImagePullBackOff|\bFailedScheduling|\bEvicted\b|StartContainer"
+            r"|RunContainerError",
             r"nvidia-container-(?:cli|runtime)|OCI runtime create failed|FailedMount|MountVolume",
         ),
     ),
@@ -78,30 +102,36 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "progress",
         (
             r"\d%\s{0,2}[|(\x{2501}\x{2588}-\x{258f}#=>]|\d/\??\d?[\d.,kMGTiB]{0,12}\s{0,2}\[\d{1,4}:\d\d",
-            r"\d(?:it|[a-z]{1,12})? \[\d{1,4}:\d\d[,<:\]]|[\x{2501}\x{2588}]{4}|\[[=#>]{2,}[.\s>-]*\]",
+            r"\d[kMGT]?\s?(?:it|[a-z]{1,12})? \[\d{1,4}:\d\d[,<:\]]|[\x{2501}\x{2588}]{4}"
+            r"|\[[=#>]{2,}[.\s>-]*\]",
         ),
     ),
     (
         "iteration",
         (
-            r"(?i)\b(?:step|steps|iter|iters|iteration|epoch|ep|batch|batches|it|global_step|update|updates)\b[^a-z]*\d.*"
-            r"(?:\bloss\b|_loss\b|loss=|\bce\b|tok(?:ens?)?[/_ ]|samples|img|images|/s\b|tflops?|grad|elapsed time|sec/|s/it"
-            r"|\btime\b|throughput|perplexity|\bppl\b|\bmfu\b|\blr\b)",
-            r"(?i)(?:\bloss\b|loss=|_loss).{0,4}[\d.]+.*\b(?:epoch|step|iter|iteration|lr|learning_rate|grad_norm|time)\b",
-            r"(?i)['\"](?:train_|eval_)?loss['\"]: |throughput[^:=]{0,24}[:=] ?[\d.]+|\btokens?/s(?:ec)?\b.{0,4}\d",
+            r"(?i)\b(?:step|steps|iter|iters|iteration|epoch|ep|batch|batches|it|global_step|update"
+            r"|updates)\b[^a-z]*\d.*"
+            r"(?:\bloss\b|_loss\b|loss=|\bce\b|tok(?:ens?)?[/_ ]|samples|img|images|/s\b|tflops?|grad"
+            r"|elapsed time|sec/|s/it"
+            r"|\btime\b|\(t\)|throughput|perplexity|\bppl\b|\bmfu\b|\blr\b)",
+            r"(?i)(?:\bloss\b|loss=|_loss).{0,4}[\d.]+.*\b(?:epoch|step|iter|iteration|lr|learning_rate"
+            r"|grad_norm|time)\b",
+            r"(?i)['\"](?:train_|eval_)?loss['\"]: |throughput[^:=]{0,24}[:=] ?[\d.]+"
+            r"|\btokens?/s(?:ec)?\b.{0,4}\d",
             r"(?i)^\[\s*\d+(?:/\d+)?\] .*(?:loss|time: |lr)",
         ),
     ),
 )
 _RENAMED = {"nccl-2": "nccl"}
 _ORDER = [_RENAMED.get(name, name) for name, patterns in _KINDS for _ in patterns]
+_COMPLAINT = re.compile(r"\b(?:ERROR|CRITICAL|FATAL|[A-Z]\w{0,40}Error)\b")
 _TRACE = re.compile(
     r"\s{0,8}(?:(?:Original )?Traceback \(most recent call last\):|During handling of the above exception"
     r"|The above exception was the direct cause)"
     r"|.{0,400}?\bFile \"[^\"]{1,1000}\", line \d{1,9}(?:, in |$)"
 )
-_NAME = rf"(?:[A-Za-z_]\w{{0,80}}\.){{0,12}}[A-Za-z_]?\w{{0,80}}?"
-_RAISED = re.compile(rf"{_NAME}(?:{_ERROR})(?:: |:?\s{{0,8}}$)")
+_NAME = r"(?:[A-Za-z_]\w{{0,80}}\.){{0,12}}[A-Za-z_]?\w{{0,80}}?"
+_RAISED = re.compile(rf"(?!nccl){_NAME}(?:{_ERROR})(?:: |:?\s{{0,8}}$)")
 _ANY_RAISED = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80}(?:: |:?\s{0,8}$)")
 _OPENS = re.compile(r"\s{0,8}(?:Original )?Traceback \(most")
 
@@ -122,18 +152,18 @@ _SET = _compiled()
 
 
 def kinds(text: str) -> list[str]:
-    """Return the formats that a text has marks of, the most telling first, and `split` where it may be several."""
+    """Return the formats that a text has marks of, the most telling first; `split`: it may be several."""
     return [_ORDER[number] for number in sorted(_SET.Match(text[:_SEARCHED]) or ())]
-
-
-def may_split(text: str) -> bool:
-    """Tell whether several records may be in a text."""
-    return len(text) > _SEARCHED or SPLIT in kinds(text)
 
 
 def best(found: Iterable[str]) -> str:
     """Return the format to give to a record."""
     return next((name for name in found if name != SPLIT), "plain")
+
+
+def is_complaint(text: str) -> bool:
+    """Tell whether a record is an error rather than a line of iteration."""
+    return _COMPLAINT.search(text, 0, 400) is not None
 
 
 class Tracebacks:

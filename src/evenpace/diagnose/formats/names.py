@@ -1,4 +1,4 @@
-"""Who printed a log, as far as the name of its file or a shell prompt in it tells: the weakest of all sources."""
+"""Who printed a log, as far as the name of its file or a shell prompt tells: the weakest of all sources."""
 
 from __future__ import annotations
 
@@ -17,18 +17,23 @@ _BARE = re.compile(r"(?:^|/)([^/]{1,80}?)\.(?:log|out|err|txt)(?:\.(?:gz|zst))?$
 _FOLDER = re.compile(rf"(?:^|/)([^/]{{1,80}})/{_SYSTEM}[^/]{{0,40}}$")
 _HOSTLIKE = re.compile(r"[A-Za-z][A-Za-z\-]{0,40}\d[\w\-]{0,40}(?:\.[A-Za-z][\w\-]{0,40}){0,6}$")
 _KNOWN_HOST = re.compile(
-    r"(?:ip-\d{1,3}-\d|(?:[a-z]{1,20}-)?(?:node|compute|host|nid|dgx|hgx|cn|gpunode|gpu-node)[_\-]?[a-z]{0,8}-?\d)", re.I
+    r"(?:ip-\d{1,3}-\d|(?:[a-z]{1,20}-)?(?:node|compute|host|nid|dgx|hgx|cn|gpunode"
+    r"|gpu-node)[_\-]?[a-z]{0,8}-?\d)",
+    re.I,
 )
 _NO_HOST = re.compile(
-    r"(?:job|run|case|boot|day|part|try|attempt|old|new|before|after|test|exp|log|nccl|rank|gpu\d*$|epoch|step|v\d"
+    r"(?:job|run|case|boot|day|part|try|attempt|old|new|before|after|test|exp|log|nccl|rank|gpu\d*$"
+    r"|epoch|step|v\d"
     r"|train|out|err|stage|version|restart|worker_\d|dump|sample|q\b|x\d)",
     re.I,
 )
 _PROMPT = re.compile(
-    r"(?:\([\w.\-]{1,40}\) ){0,2}\[?[A-Za-z_][\w.\-]{0,40}@([A-Za-z0-9][\w.\-]{0,80})[: ][^\s#$%]{0,120}\]?[#$%] ?(.*)"
+    r"(?:\([\w.\-]{1,40}\) ){0,2}\[?[A-Za-z_][\w.\-]{0,40}"
+    r"@([A-Za-z0-9][\w.\-]{0,80})[: ][^\s#$%]{0,120}\]?[#$%] ?(.*)"
 )
 _ELSEWHERE = re.compile(
-    r"\b(?:mpirun|mpiexec|orterun|prterun|srun|sbatch|salloc|scontrol|sacct|ssh|pdsh|clush|ansible\S{0,20}|kubectl|oc"
+    r"\b(?:mpirun|mpiexec|orterun|prterun|srun|sbatch|salloc|scontrol|sacct|ssh|pdsh|clush"
+    r"|ansible\S{0,20}|kubectl|oc"
     r"|docker|nerdctl|crictl|ray|deepspeed|scp|rsync|colossalai)\b|--nnodes|--hostfile|\.(?:out|err|log)\b"
 )
 _HERE = re.compile(r"/var/log/|/proc/|/sys/")

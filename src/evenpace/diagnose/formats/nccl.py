@@ -8,7 +8,9 @@ from evenpace.diagnose.model import NOBODY, Identity
 
 HOST = r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,253}"
 _HEADER = re.compile(rf"({HOST}):(\d{{1,8}}):(\d{{1,8}}) \[(-?\d{{1,6}})\]\s?")
-_HEADERS = re.compile(rf"(?m)^[^\S\n]{{0,8}}(?:\[[^\]\n]{{1,40}}\] ?)?({HOST}):\d{{1,8}}:\d{{1,8}} \[-?\d{{1,6}}\] ")
+_HEADERS = re.compile(
+    rf"(?m)^[^\S\n]{{0,8}}(?:\[[^\]\n]{{1,40}}\] ?)?({HOST}):\d{{1,8}}:\d{{1,8}} \[-?\d{{1,6}}\] "
+)
 _TEST = re.compile(rf"({HOST}): Test (?:NCCL|CUDA) failure|\s?\.\. ({HOST}) pid (\d{{1,9}}): Test failure")
 _MOST_DEVICES = 128
 
@@ -42,7 +44,7 @@ def test_failure(text: str, at: int) -> Identity:
 
 
 def global_rank(text: str, at: int, end: int = 4096) -> int | None:
-    """Return the global rank that c10d prints with the group's name: only that of the default group is one."""
+    """Return the global rank that c10d prints with the group's name, if it is the default group."""
     if group := _GROUP.search(text, at, end):
         name, description, rank = group.groups()
         if description == "default_pg" or (name == "0" and description in _UNNAMED):

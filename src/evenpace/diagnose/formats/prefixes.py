@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from evenpace.diagnose.formats import kernel, nccl, stamps
 from evenpace.diagnose.formats.stamps import Stamp
@@ -27,15 +28,23 @@ _MARK = re.compile(
     r"|\[[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\]\s"
     r"|\|\s|:?\s?rank(?P<composer>\d{1,7})\[(?P<composerpid>\d{1,9})\]\["
 )
-_NO_MPI_HOST = re.compile(r"(?:PID|RANK|TID|GPU|LINE|STEP|THREAD|DEVICE|INFO|WARN\w*|ERROR|DEBUG)$|.*\.[a-z]{1,4}$", re.I)
+_STREAM = re.compile(r"[\w.\-]{1,80} \[std(?:out|err)\] ?")
+_NO_MPI_HOST = re.compile(
+    r"(?:PID|RANK|TID|GPU|LINE|STEP|THREAD|DEVICE|INFO|WARN\w*|ERROR|DEBUG)$|.*\.[a-z]{1,4}$", re.I
+)
 _UCX = re.compile(r"\[1\d{9}\.\d{6}\] \[")
 _LEADING = re.compile(
     r"(?:[A-Za-z][\w.\-]{0,40} )?\[?(?:[A-Za-z][\w.\-]{0,20} )?"
-    r"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL|[DIWEC])(?:\|[^\]\s]{1,120})?\]?[:,]?\s{1,8}[\[(]?"
+    r"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL"
+    r"|[DIWEC])(?:\|[^\]\s]{1,120})?\]?[:,]?\s{1,8}[\[(]?"
 )
-_TABLE = re.compile(r"\s{1,8}time\s{1,8}: |.{0,80}CANCELLED AT |Start(?:ed)? (?:Time|at):\s{1,8}|Timestamp\s{1,40}: ")
+_TABLE = re.compile(
+    r"\s{1,8}time\s{1,8}: |.{0,80}CANCELLED AT |Start(?:ed)? (?:Time|at):\s{1,8}|Timestamp\s{1,40}: "
+)
 _REST = re.compile(r"[^\[\]\n]{0,100}\]:?\s?")
-_NANOTRON = re.compile(r"\s?\[(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)(?:\|[A-Z]{2}=\d{1,6}){2,6}\|([\w.\-]{1,80})\]")
+_NANOTRON = re.compile(
+    r"\s?\[(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)(?:\|[A-Z]{2}=\d{1,6}){2,6}\|([\w.\-]{1,80})\]"
+)
 _PID = re.compile(r"\[PID:(\d{1,9})\]")
 _LOGGED_RANK = re.compile(
     r"\s{0,4}(?:what\(\):\s{1,4})?(?:\[[^\[\]]{0,100}\]\s{0,3}|[\w.]{1,40} - |[A-Z]{4,8} - ){0,5}"
@@ -46,8 +55,10 @@ _GLOG_PID = re.compile(r"\s+(\d{1,7}) (?:torch/|\S{1,200}\.py:\d)")
 _LABEL = re.compile(r"\s{0,6}(\d{1,6}): |\s{0,6}\[(\d{1,6})\]: |\s{0,6}\[(\d{1,6})\] ")
 _PDSH = re.compile(r"([A-Za-z][\w\-]{0,60}(?:\.[\w\-]{1,60}){0,6}|\d{1,3}(?:\.\d{1,3}){3}): ")
 _DEVICE = re.compile(
-    r"(?:nvidia|nvme|mlx|eth|en[ops]|ib|docker|veth|br|gpu|cuda|rank|worker\d|step|epoch|iter|layer|stage|device|phase"
-    r"|port|sd[a-z]|md|dm|loop|usb|pci|cpu|node_?rank|epoch|fold|task|level|part|file|line|job|run|test|v)[\d_\-]?\d*",
+    r"(?:nvidia|nvme|mlx|eth|en[ops]|ib|docker|veth|br|gpu|cuda|rank|worker\d|step|epoch|iter|layer"
+    r"|stage|device|phase"
+    r"|port|sd[a-z]|md|dm|loop|usb|pci|cpu|node_?rank|epoch|fold|task|level|part|file|line|job|run|test"
+    r"|v)[\d_\-]?\d*",
     re.I,
 )
 _DOUBLE = re.compile(r"(?m)^\[rank\d{1,7}\]: ?\[(?:rank\d{1,7}\]|titan\] )")
@@ -55,7 +66,7 @@ _DOUBLE = re.compile(r"(?m)^\[rank\d{1,7}\]: ?\[(?:rank\d{1,7}\]|titan\] )")
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Say how the lines of a piece are labelled as a whole: by `srun -l`, by pdsh, by `torchrun --role rank`."""
+    """Say how the lines of a piece are labelled: by `srun -l`, by pdsh, by `torchrun --role rank`."""
 
     numbered: int = 0  # the alternative of _LABEL that all lines have
     hosted: bool = False
@@ -75,9 +86,11 @@ class Header:
 
     def add(self, who: Identity, gathered: bool = False) -> None:
         """Take an identity in; what was known before stays."""
-        self.printer = self.printer.or_else(who)
+        if who is NOBODY:
+            return
+        self.printer = who if self.printer is NOBODY else self.printer.or_else(who)
         if gathered:
-            self.gatherer = self.gatherer.or_else(who)
+            self.gatherer = who if self.gatherer is NOBODY else self.gatherer.or_else(who)
 
 
 def labels(lines: Sequence[str], text: str) -> Labels:
@@ -94,7 +107,7 @@ def _numbered(lines: Sequence[str]) -> int:
     kind, count = Counter(match.lastindex or 0 for match in found).most_common(1)[0]
     numbers = [int(match[kind]) for match in found if match.lastindex == kind]
     distinct = len(set(numbers))
-    rising = distinct > 1 and all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+    rising = distinct > 1 and all(a < b for a, b in pairwise(numbers))
     if count < 0.8 * len(lines) or rising or (kind == 3 and count < 2 * distinct):
         return 0
     return kind
@@ -143,6 +156,9 @@ def _token(text: str, start: int, header: Header, known: Labels) -> bool:
     if letter in "<kuadsl" and (end := kernel.level(text, start) or kernel.named_kernel(text, start)):
         header.end, header.is_kernel = end, True
         return True
+    if start == 0 and (stream := _STREAM.match(text)):
+        header.end = stream.end()
+        return True
     if letter.isalnum() and (named := nccl.header(text, start)):
         header.end = named[0]
         header.add(named[1])
@@ -153,7 +169,11 @@ def _mark(found: re.Match[str], header: Header, known: Labels) -> bool:
     said = {name: value for name, value in found.groupdict().items() if value is not None}
     if "mpihost" in said and (_NO_MPI_HOST.match(said["mpihost"]) or not _bare_or_ucx(found, header)):
         return False
-    numbers = {name: int(value) for name, value in said.items() if name not in ("pod", "ip", "node", "mpihost")}
+    if not said:
+        return _taken(found, header, NOBODY, False)
+    numbers = {
+        name: int(value) for name, value in said.items() if name not in ("pod", "ip", "node", "mpihost")
+    }
     if "rank" in numbers and known.by_local_rank and header.printer.local_rank is None:
         return _taken(found, header, Identity(local_rank=numbers["rank"]), True)
     who = Identity(
@@ -215,4 +235,3 @@ def _late(text: str, header: Header) -> None:
         header.add(Identity(rank=int(rank[1] or rank[2])))
     if "|" in head and (nanotron := _NANOTRON.match(head)):
         header.add(Identity(host=nanotron[1]))
-

@@ -10,7 +10,8 @@ from evenpace.diagnose.formats.nccl import HOST
 
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:"
 GATE = (
-    r"\[rank\d+\]:|\[default\d+\]:|\]<std(?:out|err)>:|\[[EWIF](?:\d{3,4} [\d:.]+)? [\w./-]+\.(?:cpp|hpp|h|cc):\d"
+    r"\[rank\d+\]:|\[default\d+\]:|\]<std(?:out|err)>:|\[[EWIF](?:\d{3,4} [\d:.]+)? [\w./-]+\.(?:cpp"
+    r"|hpp|h|cc):\d"
     r"|[EWIF]\d{4} \d\d:\d\d:\d\d\.\d{6}|:\d+:\d+ \[-?\d+\] |NVRM: Xid|Traceback \(most recent"
     r"|\[ *\d+\.\d{6}\] |\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z]|\d\d:\d\d[^\]\n]*\][^\n]*\S"
 )
@@ -22,11 +23,13 @@ _START = re.compile(
     r"|[EWIF]\d{4} \d\d:\d\d:\d\d\.\d{6}\s{1,8}\d{1,20} [\w./<>\-]{1,200}:\d{1,6}\]"
     rf"|(?P<nccl>(?<![\w.\-])(?:\[\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d\] )?(?P<host>{HOST}):\d{{1,8}}:\d{{1,8}} "
     r"\[-?\d{1,6}\] )(?=NCCL |[\w./\-]{1,80}:\d{1,6} (?:NCCL )?WARN|INFO |WARN )"
-    rf"|\[\s{{0,7}}\d{{1,8}}\.\d{{6}}\] (?=[A-Za-z])|\[{_DAY}"
+    rf"|\[\s{{0,7}}\d{{1,8}}\.\d{{6}}\] (?=[A-Za-z])|\[{_DAY}[ \d:.]{{5,20}}\] ?"
     r"|NVRM: Xid"
     r"|Traceback \(most recent call last\):"
 )
-_AFTER_BAR = re.compile(r"(?:\s{0,400}(?=\d{1,3}%\||\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)|\s{2,400}(?=\S)|(?=[A-Z\[({/]))")
+_AFTER_BAR = re.compile(
+    r"(?:\s{0,400}(?=\d{1,3}%\||\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)|\s{2,400}(?=\S)|(?=[A-Z\[({/]))"
+)
 
 
 def pieces(text: str, body: int, hosts: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -63,7 +66,7 @@ def _marks(text: str, body: int, hosts: frozenset[str]) -> Iterator[int]:
             continue
         last = mark.end()
         before = text[max(body, start - 400) : start]
-        if not before[-1].isspace() or before.rstrip().endswith(("]", "|")):
+        if not before[-1].isspace() or clean.is_bar(before):
             yield start
 
 
@@ -79,6 +82,10 @@ def _torn_host(mark: re.Match[str], hosts: frozenset[str]) -> int:
 def _inside(text: str, start: int, quotes: int, total: int, json: bool) -> bool:
     """Tell whether `start` lies within a quoted text, where nothing is split."""
     before = text[start - 1]
-    if before in "\"'`" or text[start - 2 : start] in ("\\n", "\\t") or text[start - 2 : start] in ("b'", "r'"):
+    if (
+        before in "\"'`"
+        or text[start - 2 : start] in ("\\n", "\\t")
+        or text[start - 2 : start] in ("b'", "r'")
+    ):
         return True
     return quotes % 2 == 1 and (json or total % 2 == 0)

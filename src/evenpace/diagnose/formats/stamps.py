@@ -84,7 +84,9 @@ def _from_iso(found: re.Match[str] | None) -> Stamp | None:
     return _stamp(found.end(), day, found.groups()[4:8], found[9])
 
 
-_COMPACT = re.compile(r"\[?(\d{4})(\d\d)(\d\d)[-T _](\d\d):?(\d\d):?(\d\d)(?:[.,](\d{1,9}))?" + _ZONE + r"(?!\d)")
+_COMPACT = re.compile(
+    r"\[?(\d{4})(\d\d)(\d\d)[-T _](\d\d):?(\d\d):?(\d\d)(?:[.,](\d{1,9}))?" + _ZONE + r"(?!\d)"
+)
 
 
 def _compact(text: str, at: int) -> Stamp | None:

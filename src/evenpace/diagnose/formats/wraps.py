@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 NARROWEST = 60
 _MOST_JOINED = 64
@@ -16,11 +17,14 @@ _RULED = re.compile(r"[\s|+]{0,4}([-=*_#~.+\u2500-\u259f])\1{5,}")
 _TABLE = re.compile(r"\s{0,8}[|+\u2502\u2551]")
 _START = re.compile(
     r"\s{2,}\S"
-    r"|\s?\[(?:rank|default|E |W |I |[EWIF]\d|\d{4}-|\s{0,8}\d{1,9}\.\d{6}\]|\d{1,4},\d|pod/|[A-Z][a-z]{2} [A-Z])"
+    r"|\s?\[(?:rank|default|E |W |I |[EWIF]\d|\d{4}-|\s{0,8}\d{1,9}\.\d{6}\]|\d{1,4},\d|pod/"
+    r"|[A-Z][a-z]{2} [A-Z])"
     r"|[EWIF]\d{4} \d\d:|Traceback \(most|During handling|The above exc|File \"|frame #"
     r"|\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d "
-    r"|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[: ]|NCCL |NVRM:|slurmstepd|srun:|[\w.\-]{1,80}:\d{1,8}:\d{1,8} \["
-    r"|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|\(.{1,60}pid=|\{['\"]|[#$>] |iteration |step[ :]|epoch "
+    r"|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[: ]|NCCL |NVRM:|slurmstepd|srun:"
+    r"|[\w.\-]{1,80}:\d{1,8}:\d{1,8} \["
+    r"|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|\(.{1,60}pid=|\{['\"]|[#$>] |iteration "
+    r"|step[ :]|epoch "
     r"|\d{1,3}%\||[-*=]{4}|[|+]"
 )
 _TORN = re.compile(r"[\w=/.-][a-z0-9_]|[\s,:][a-z0-9]|[a-z0-9][A-Z.=/_-]")
@@ -62,7 +66,7 @@ def _width(lines: Sequence[str]) -> int:
     widest = max(widths, default=0)
     if widest < NARROWEST:
         return 0
-    pairs = [(a, b) for a, b in zip(lines, lines[1:], strict=False) if columns(a) == widest and _ends(a)]
+    pairs = [(a, b) for a, b in pairwise(lines) if columns(a) == widest and _ends(a)]
     cut = [(a, b) for a, b in pairs if _continues(a, b, a)]
     torn = [_DIGITS.sub("0", b[:8]) for a, b in cut if _TORN.match(a[-1] + b[0])]
     padded = widths[widest] >= 3 and widths[widest] > len(pairs)
@@ -80,7 +84,7 @@ def _is_full(line: str, width: int) -> bool:
 
 
 def _continues(head: str, line: str, above: str) -> bool:
-    """Tell whether `line` can be the rest of `head`: no record begins so, and it is not a row like the last."""
+    """Tell whether `line` can be the rest of `head`: no record begins so, and no row like the last."""
     if not line.strip() or "\r" in line or "\r" in head or _START.match(line):
         return False
     if _RULED.match(above) or _TABLE.match(above) or _RULED.match(line):
