@@ -9,7 +9,7 @@ from itertools import pairwise
 from evenpace.diagnose.formats import clean, kernel, kinds, names, nccl, prefixes, splits, stamps, wraps
 from evenpace.diagnose.formats.prefixes import Header, Labels
 from evenpace.diagnose.formats.stamps import Stamp
-from evenpace.diagnose.model import NOBODY, Identity, Line
+from evenpace.diagnose.model import Identity, Line
 
 decode = clean.decode
 

@@ -42,10 +42,10 @@ def test_header(line: str, printer: Identity) -> None:
     ("line", "rank"),
     [
         (
-            "[rank6]:[E117 06:00:51.588405911 ProcessGroupNCCL.cpp:18] [PG ID 13 PG GUID 104(EP) Rank 0] stuck",
+            "[rank6]:[E117 06:00:51.588405911 ProcessGroupNCCL.cpp:1] [PG ID 13 PG GUID 104(EP) Rank 0] x",
             6,
         ),
-        ("[E117 06:00:51.588405911 ProcessGroupNCCL.cpp:1870] [PG ID 13 PG GUID 104(EP) Rank 0] stuck", None),
+        ("[E117 06:00:51.588405911 PGx.cpp:1870] [PG ID 13 PG GUID 104(EP) Rank 0] stuck", None),
         ("[E ProcessGroupNCCL.cpp:1870] [PG ID 0 PG GUID 0(default_pg) Rank 6] stuck", 6),
         ("[E ProcessGroupNCCL.cpp:1870] [PG ID 0 PG GUID 0 Rank 6] stuck", 6),
         ("[E ProcessGroupNCCL.cpp:1870] [PG 0 (default_pg) Rank 6] stuck", 6),
@@ -66,7 +66,7 @@ def test_global_rank(line: str, rank: int | None) -> None:
 
 
 def test_a_default_group_that_contradicts_the_prefix_shows_a_local_rank() -> None:
-    line = "[rank1]:[E117 06:00:51.588405911 ProcessGroupNCCL.cpp:18] [PG ID 0 PG GUID 0(default_pg) Rank 9] stuck"
+    line = "[rank1]:[E117 06:00:51.588405911 ProcessGroupNCCL.cpp:1] [PG ID 0 PG GUID 0(default_pg) Rank 9] x"
     (record,) = read_lines("x.log", line)
     assert (record.printer.rank, record.printer.local_rank) == (9, 1)
 
