@@ -14,8 +14,8 @@ from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Series
 
 POINTS = 20_000  # of a series, at most
 _TROUBLE = re.compile(
-    r"Traceback|[Ee]rror\b|ERROR|FATAL|[Ff]atal|fault\b|Killed|SIG[A-Z]{3,5}\b|[Ss]ignal \d|CANCELLED|[Ww]atchdog|"
-    r"\bXid\b|[Aa]borted|Exception\b|[Tt]imed out|NCCL WARN"
+    r"Traceback|[Ee]rror\b|ERROR|FATAL|[Ff]atal|fault\b|Killed|SIG[A-Z]{3,5}\b|[Ss]ignal \d|CANCELLED|"
+    r"[Ww]atchdog|\bXid\b|[Aa]borted|Exception\b|[Tt]imed out|NCCL WARN"
 )
 _SIDES = 20  # one in so many points is kept for being among the largest, and among the smallest
 

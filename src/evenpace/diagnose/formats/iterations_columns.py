@@ -7,6 +7,7 @@ script that nobody knows, is read like the rest.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -96,8 +97,8 @@ _COLUMNS = (
     _named(
         "loss",
         "",
-        r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )(?:(?:lm|train|training|reduced_train|"
-        r"avr|avg|tr|total|mean|ce|nll|global_avg|loss_metrics/global_avg)[ _])?[lL]oss",
+        r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )(?:(?:lm|train|training|"
+        r"reduced_train|avr|avg|tr|total|mean|ce|nll|global_avg|loss_metrics/global_avg)[ _])?[lL]oss",
     ),
 )
 _COUNTED = r"\[?[ ]{0,8}(?P<step>\d{1,9})[ ]{0,4}/[ ]{0,4}(?P<total>\d{1,9})"
@@ -106,8 +107,9 @@ _STEPS = (
     (
         "epoch",
         re.compile(
-            r"\b(?:(?:Train )?Epoch|Train|EPOCH|epoch)(?:\(train\))?[:\s|]{0,3}\s{0,3}\[?(?P<epoch>\d{1,6})\]?"
-            r"\s{0,4}(?:\[|BATCH )\s{0,8}(?P<step>\d{1,9})\s{0,8}/\s{0,8}(?P<total>\d{1,9}|inf)"
+            r"\b(?:(?:Train )?Epoch|Train|EPOCH|epoch)(?:\(train\))?[:\s|]{0,3}\s{0,3}\[?"
+            r"(?P<epoch>\d{1,6})\]?\s{0,4}(?:\[|BATCH )\s{0,8}(?P<step>\d{1,9})\s{0,8}/\s{0,8}"
+            r"(?P<total>\d{1,9}|inf)"
         ),
     ),
     (
@@ -130,7 +132,8 @@ _STEPS = (
     ("counted", re.compile(r"^\s{0,8}\[(?P<step>\d{1,9})/(?P<total>\d{1,9})\]")),
 )
 _BAR = re.compile(
-    r"(?P<desc>[^|\r]{0,200})\|[^|\r]{0,400}\|[ ]{0,8}(?P<step>\d{1,9})/(?P<total>\d{1,9}) \[[^\]\r]{0,400}\]?"
+    r"(?P<desc>[^|\r]{0,200})\|[^|\r]{0,400}\|[ ]{0,8}"
+    r"(?P<step>\d{1,9})/(?P<total>\d{1,9}) \[[^\]\r]{0,400}\]?"
 )
 _EPOCH = re.compile(r"\bEpoch (\d{1,6})\b")
 _OTHER_BARS = re.compile(
@@ -160,12 +163,13 @@ def place_in(text: str) -> Place | None:
     text = text[:LONGEST]
     if not _GATE.search(text):
         return None
-    if _OVERFLOW.search(text):
-        return Place("overflow", "", None)
-    if _SERVED.search(text):
-        return Place("served", "", None)
-    if bar := _last_bar(text):
-        return bar
+    for kind, unmistakable in (("overflow", _OVERFLOW), ("served", _SERVED)):
+        if unmistakable.search(text):
+            return Place(kind, "", None)
+    return _last_bar(text) or _by_step(text)
+
+
+def _by_step(text: str) -> Place | None:
     if _HELD_OUT.search(text[:160]):
         return None
     for kind, pattern in _STEPS:
@@ -183,9 +187,7 @@ def _counted(kind: str, found: re.Match[str]) -> Place:
 
 
 def _last_bar(text: str) -> Place | None:
-    last = None
-    for last in _BAR.finditer(text):
-        pass
+    last = _last(_BAR, text)
     if last is None or _OTHER_BARS.search(last["desc"]):
         return None
     epoch = _EPOCH.search(last["desc"])
@@ -202,7 +204,7 @@ def columns_of(text: str, place: Place) -> Iterator[tuple[str, str, float]]:
     for column in _COLUMNS:
         if column.name in seen or not _belongs(column.name, place.kind):
             continue
-        found = _last(column, text) if place.kind == "bar" else column.pattern.search(text)
+        found = _last(column.pattern, text) if place.kind == "bar" else column.pattern.search(text)
         if found and (value := _value(column, found)) is not None:
             seen.add(column.name)
             yield column.name, column.unit, value
@@ -217,11 +219,9 @@ def _belongs(name: str, kind: str) -> bool:
     return name != "served-tokens-per-second" and (kind != "average-bar" or name != "iteration-seconds")
 
 
-def _last(column: Column, text: str) -> re.Match[str] | None:
-    last = None
-    for last in column.pattern.finditer(text):
-        pass
-    return last
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    found = deque(pattern.finditer(text), maxlen=1)
+    return found[0] if found else None
 
 
 def _value(column: Column, found: re.Match[str]) -> float | None:

@@ -5,7 +5,8 @@ The contract with whoever streams a file:
 1. `scanner = Scanner(head, size)` with the first MiB of the file, which decides how its iteration lines look,
    and the size of the file in bytes, if it is known.
 2. `scanner.feed(block, at)` for every block, cut at line ends, where `at` is the block's offset in the file.
-   Regular expressions run at C speed over the whole block; without iteration lines in `head` it returns at once.
+   Regular expressions run at C speed over the whole block; without iteration lines in `head` it returns at
+   once.
 3. `scanner.offsets()`: ascending offsets at which lines begin. Read those lines and give them, with all other
    lines that are read, to `iterations.series_of`.
 
@@ -16,6 +17,7 @@ values. Memory is bounded by `points`, whatever the size of the file.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from itertools import islice
@@ -151,9 +153,7 @@ def _numbers(texts: list[bytes]) -> list[float]:
     except ValueError:
         numbers, last = [], 0.0
         for text in texts:
-            try:
+            with suppress(ValueError):
                 last = float(text)
-            except ValueError:
-                pass
             numbers.append(last)
         return numbers

@@ -192,7 +192,7 @@ class _Track:
         return rise > sigmas * self._noise and rise > _RISE * abs(level)
 
     def _confirmed(self, peak: int, level: float, rise: float) -> bool:
-        """Tell whether the gradient norm jumps too, or the loss is high in three lines that follow another."""
+        """Tell whether the gradient norm jumps too, or the loss is high in three lines in a row."""
         near = range(max(0, peak - 5), min(len(self._values), peak + 6))
         before = [self.norms.get(line.number, math.nan) for line in self._lines[: near.start + 1]]
         known = [value for value in before if math.isfinite(value)]

@@ -75,7 +75,9 @@ def _durations(series: Series) -> NDArray[np.float64]:
     values = np.array(series.values)
     if series.name == "iteration-seconds":
         return values
-    return np.divide(1.0, values, out=np.full(len(values), np.nan), where=values > 0)
+    durations = np.full(len(values), np.nan)
+    durations[values > 0] = 1 / values[values > 0]
+    return durations
 
 
 def _expected(case: Case, series: Series) -> tuple[float, float] | None:
@@ -134,6 +136,8 @@ def _steps_between(series: Series) -> float:
 def _evidence(series: Series, shape: Shape) -> tuple[Line, ...]:
     """Return the first slow lines, then the last good ones; of a long shape lines from its whole length."""
     last = len(series.lines) - 1
+    slow: Iterable[int]
+    good: Iterable[int]
     if shape.kind in (Kind.STEP, Kind.EPISODE):
         slow = range(shape.onset, min(shape.onset + _SHOWN, shape.end))
         good = range(max(0, shape.onset - _SHOWN), shape.onset)
