@@ -130,10 +130,9 @@ _TRACE = re.compile(
     r"|The above exception was the direct cause)"
     r"|.{0,400}?\bFile \"[^\"]{1,1000}\", line \d{1,9}(?:, in |$)"
 )
-_NAME = r"(?:[A-Za-z_]\w{{0,80}}\.){{0,12}}[A-Za-z_]?\w{{0,80}}?"
+_NAME = r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]?\w{0,80}?"
 _RAISED = re.compile(r"(?!nccl)" + _NAME + _ERROR + r"(?:: |:?\s{0,8}$)")
 _ANY_RAISED = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80}(?:: |:?\s{0,8}$)")
-_OPENS = re.compile(r"\s{0,8}(?:Original )?Traceback \(most")
 
 
 def _compiled() -> re2.Set:
