@@ -138,6 +138,8 @@ def global_rank(line: Line) -> int | None:
 
 def _records(line: Line, text: str) -> Iterator[Record]:
     rank, (group, group_rank) = global_rank(line), _group(text)
+    if rank == group_rank and not _GLOBAL.search(text):
+        rank = None  # the line's prefix may be this very rank within the group
     status = _STATUS.search(text)
     if stuck := _stuck(text):
         yield Stuck(line, rank, group_rank, group, *stuck)

@@ -19,7 +19,8 @@ from evenpace.diagnose.model import Line
 LARGEST = 64 << 20  # bytes of a dump
 MOST_ENTRIES = 20_000
 _MOST_OPCODES = 4_000_000
-_MOST_PARTS = 64  # sizes, frames, types of one entry that are looked at
+_MOST_FRAMES = 64
+_MOST_PARTS = 16  # tensors of one operation, and dimensions of one
 _RANK = re.compile(
     r"(?:rank|trace|[_\-.])[_\-.]?(\d{1,6})(?:\.(?:json|pkl|pickle|bin|txt|dump))?$", re.IGNORECASE
 )
@@ -248,7 +249,7 @@ def _key(op: str, one: Mapping[object, object]) -> tuple[str, ...]:
 
 
 def _spelled(value: object, depth: int = 0) -> str:
-    if isinstance(value, list | tuple) and depth < 3:
+    if isinstance(value, list | tuple) and depth < 2:
         return "[" + ", ".join(_spelled(one, depth + 1) for one in value[:_MOST_PARTS]) + "]"
     return str(value)[:40] if isinstance(value, str | int | float | None) else "?"
 
@@ -258,7 +259,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _own_frame(frames: object) -> tuple[str, str]:
-    for frame in frames[:_MOST_PARTS] if isinstance(frames, list) else ():
+    for frame in frames[:_MOST_FRAMES] if isinstance(frames, list) else ():
         if isinstance(frame, dict):
             name, line = str(frame.get("filename", ""))[:300], frame.get("line")
             if name and not _SKIP.search(name):

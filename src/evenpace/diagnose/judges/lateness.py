@@ -64,7 +64,7 @@ _WORK_DONE = re.compile(
     r"\bsuccessfully loaded|\bfinished (?:building|loading|tokeniz|preprocess|download)|>>> done"
 )
 _ON_RANK = re.compile(r"(?i)\bon (?:only )?rank (\d{1,6})\b")
-_RATE = re.compile(r"\bit/s|s/it\b")
+_RATE = re.compile(r"(?:it/s|s/it)\b")
 _KEPT = 6
 
 
@@ -131,7 +131,9 @@ class _Wait:
     def began_with(self, line: Line) -> bool:
         """Tell whether the wait can have begun after `line`: about one limit before it ended."""
         since = self.since(line)
-        return since is None or self.limit is None or 0.5 * self.limit <= since <= 3 * self.limit + 900
+        if since is None or self.limit is None or since < 0:  # clocks that disagree say nothing
+            return True
+        return 0.5 * self.limit <= since <= 3 * self.limit + 900
 
     def late(self, line: Line) -> int | None:
         """Return the rank that printed `line` or that it names, or the one that did not give up."""
@@ -175,10 +177,10 @@ def _read(lines: Iterable[Line], stuck: Sequence[Stuck]) -> _File:
 
 
 def _see(state: _File, line: Line, text: str) -> None:
-    if _SAVE.search(text):
-        state.save.append(line)
-    elif _SAVED.search(text):
+    if _SAVED.search(text) and "about to be" not in text:
         state.save = [*state.save, line] if _is_part(text) and state.save else []
+    elif _SAVE.search(text):
+        state.save.append(line)
     elif _STEP.search(text):
         state.step, state.save, state.work = line, [], []
         state.bars.clear()
@@ -203,6 +205,7 @@ def _see_bar(state: _File, line: Line, text: str, found: re.Match[str]) -> None:
     of_data = unit and not _RATE.search(unit) and not _NOT_OWN.search(label)
     if not _LABEL.search(label) and not of_data:
         _see_training(state, line, found)
+        state.step = line if _NOT_OWN.search(label) or "loss" in unit else state.step
         return
     held = state.bars.get(label)
     if held is None or int(found["percent"]) >= int(held[1]["percent"]):
