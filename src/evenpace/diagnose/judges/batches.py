@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import re2
 
 from evenpace.diagnose.formats.tracebacks import split_prefix
+from evenpace.diagnose.identity import one_or_all
 from evenpace.diagnose.matching import options
-from evenpace.diagnose.model import NOBODY, Case, Line, Sighting
+from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 
 _LONGEST = 16 * 1024
 
@@ -25,7 +26,8 @@ _STUCK = re2.compile(
 _COUNT = re2.compile(
     r"(?i)\brank[ =:#\[]{0,3}(?P<rank>\d{1,6})\]?\b.{0,80}?\b(?:num[_ ]batches|number of batches|"
     r"batches[_ ]per[_ ]epoch|steps[_ ]per[_ ]epoch|len\(\w*loader\)|dataloader (?:length|size|len))\b"
-    r"[ =:is]{0,6}(?P<count>\d{1,12})\b",
+    r"[ =:is]{0,6}(?P<count>\d{1,12})\b|"
+    r"(?i)\brank[ =:#\[]{0,3}(?P<of>\d{1,6})\]?\b.{0,80}?\b(?P<number>\d{1,12}) (?:mini-?)?batches\b",
     options(),
 )
 _EXHAUSTED = re2.compile(
@@ -40,12 +42,22 @@ def judge(case: Case) -> Iterable[Sighting]:
     """Return that ranks had unequal numbers of batches: counted, or likely as the data have no length."""
     counts = list(_counts(case.lines))
     stuck = [line for line in case.lines if _STUCK.search(line.text[:_LONGEST])]
-    per_rank = {rank: count for _, rank, count in counts}
-    if len(per_rank) > 1 and len(set(per_rank.values())) > 1:
+    per_rank = {rank: count for _, rank, count in reversed(counts)}
+    if stuck and len(per_rank) > 1 and len(set(per_rank.values())) > 1:
         few, many = min(per_rank.values()), max(per_rank.values())
         shown = [line for line, _, count in counts if count in (few, many)][:3]
         captures = {"few": str(few), "many": str(many)}
-        yield Sighting("uneven-batches", (*shown, *stuck[:2]), NOBODY, (), captures, certainty=0.8)
+        short = one_or_all(tuple(sorted(rank for rank, count in per_rank.items() if count == few)))
+        one = isinstance(short, int) and len(per_rank) > 2 and list(per_rank.values()).count(many) > 1
+        who = Identity(rank=short) if one else NOBODY
+        yield Sighting(
+            "uneven-batches",
+            (*shown, *_last_of(who, case.lines), *stuck[:2]),
+            who,
+            (),
+            captures,
+            certainty=0.8,
+        )
         return
     if not stuck or any(_SETTING_UP.search(line.text[:_LONGEST]) for line in case.lines):
         return
@@ -58,10 +70,17 @@ def judge(case: Case) -> Iterable[Sighting]:
         yield Sighting("uneven-batches-likely", (endless[-1], *stuck[:2]), NOBODY, ())
 
 
+def _last_of(who: Identity, lines: Sequence[Line]) -> list[Line]:
+    """Return the last line that the rank printed which ran out of data."""
+    if who.rank is None:
+        return []
+    return [one for one in lines if split_prefix(one.text)[0].or_else(one.printer).rank == who.rank][-1:]
+
+
 def _counts(lines: Iterable[Line]) -> Iterator[tuple[Line, int, int]]:
     for line in lines:
         if found := _COUNT.search(line.text[:_LONGEST]):
-            yield line, int(found["rank"]), int(found["count"])
+            yield line, int(found["rank"] or found["of"]), int(found["count"] or found["number"])
 
 
 def _before(lines: Sequence[Line], stuck: Line) -> list[Line]:

@@ -26,14 +26,26 @@ _GOING_ON = re2.compile(
 )
 _TEARDOWN = re2.compile(
     r"watchdog got stuck|[Hh]eartbeat ?[Mm]onitor|HeartbeatMonitor|"
-    r"Watchdog caught|"
-    r"destroy_process_group|recvValue failed|sendBytes failed|should dump|TCPStore server has shut down|"
+    r"Watchdog caught|destroy_process_group|recvValue failed|sendBytes failed|should dump|"
+    r"TCPStore server has shut down|"
     r"resource_tracker|Exception ignored in|atexit|NCCL communicator was aborted|Connection closed by|"
     r"Connection reset by peer|Broken pipe|remote process exited|Received \S+ death signal|closing signal|"
     r"terminate called|Fatal Python error|driver shutting down|[Ii]nterpreter shutdown|can't start new thread|"
     r"shutting down workers|Monitored barrier|leaked (?:semaphore|shared_memory)",
     options(),
 )
+_HARD = re2.compile(
+    r"Watchdog caught collective|Watchdog caught|Timed out waiting|Monitored barrier|monitoredBarrier",
+    options(),
+)
+_SAVED = re2.compile(
+    r"(?i)\bsaved\b.{0,60}(?:checkpoint|model|weights)|(?:checkpoint|model|weights)\b.{0,160}\bsaved\b",
+    options(),
+)
+_FINAL = re2.compile(
+    r"(?i)end time of running main|exiting program|completed successfully|max_\w+ reached", options()
+)
+_SOON = 40  # lines after the end of training within which the last save may be told
 _FAILED = re2.compile(
     r"Traceback \(most recent call last\)|out of memory|NCCL WARN|Xid|Watchdog caught|CUDA error|"
     r"Segmentation fault|No space left|DUE TO|oom[-_]kill|Killed",
@@ -50,13 +62,12 @@ def judge(case: Case) -> Iterable[Sighting]:
             continue
         before = any(_FAILED.search(line.text[:_LONGEST]) for line in lines[:done])
         after = [line for line in lines[done + 1 :] if _TEARDOWN.search(line.text[:_LONGEST])]
-        if (
-            after
-            and not before
-            and not _starts_again(lines[done + 1 :])
-            and not _elsewhere(case, source.name)
-        ):
-            yield Sighting("trouble-after-the-end", (after[0], lines[done], *after[1:2]), NOBODY, ())
+        saved = [line for line in lines[: done + 1 + _SOON] if _SAVED.search(line.text[:_LONGEST])]
+        if before or not after or _starts_again(lines[done + 1 :]) or _elsewhere(case, source.name):
+            continue
+        if _is_over(lines[done], saved, after):
+            evidence = (after[0], lines[done], *saved[-1:], *after[1:2])
+            yield Sighting("trouble-after-the-end", evidence, NOBODY, ())
             return
 
 
@@ -64,6 +75,19 @@ def _end(lines: list[Line]) -> int | None:
     """Return the place of the last line that says that training ended."""
     ends = [at for at, line in enumerate(lines) if _says_done(line.text[:_LONGEST])]
     return ends[-1] if ends else None
+
+
+def _is_over(done: Line, saved: list[Line], after: list[Line]) -> bool:
+    """Tell whether nothing was left to do: a rank that waits in a collective may wait for the last save."""
+    hard = [line for line in after if _HARD.search(line.text[:_LONGEST])]
+    if not hard or _final(done):
+        return True
+    return bool(saved) and done.number <= saved[-1].number < hard[0].number
+
+
+def _final(line: Line) -> bool:
+    """Tell whether a line says that the whole program is over, not only its loop."""
+    return _FINAL.search(line.text[:_LONGEST]) is not None
 
 
 def _says_done(text: str) -> bool:

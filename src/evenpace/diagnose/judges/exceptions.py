@@ -77,7 +77,7 @@ _NOT_ITS_OWN = re2.compile(
     r"no nvidia driver|driver version|PytorchStreamWriter|PytorchStreamReader|inline_container|"
     r"unexpected pos|"
     r"signal 15|SIGTERM|SIGINT|SIGKILL|preempt|\bnan\b|\binf\b|ECC error|NVLink|worker died|actor died|"
-    r"remote process exited|peer|pipe closed|broken process pool",
+    r"other (?:ranks?|processes|workers|nodes)|remote process exited|peer|pipe closed|broken process pool",
     options(),
 )
 _STOPPED = frozenset({1, 2, 15})
@@ -149,13 +149,24 @@ def _verdict(group: Sequence[Traceback], own: Sequence[Traceback]) -> Iterator[S
     captures |= {"file": frame.file, "line": str(frame.line)} if frame else {}
     ranks = {one.printer.rank for one in group if one.printer.rank is not None}
     others = {one.printer.rank for one in own} - ranks
-    if frame is None:
+    if frame is None or _is_library_s(first):
         yield Sighting("library-exception", evidence, NOBODY, (), captures, count=len(group))
     elif len(ranks) == 1 and len({one.printer.rank for one in group}) == 1 and not others:
         who = replace(first.printer, gpu=None)
         yield Sighting("rank-exception", evidence, who, (), captures)
     else:
         yield Sighting("program-exception", evidence, NOBODY, (), captures, count=len(group))
+
+
+def _is_library_s(one: Traceback) -> bool:
+    """Tell whether the class of an exception belongs to a package that no frame of user code lies in."""
+    module, dot, _ = one.root.kind.partition(".")
+    own = (frame for link in (one.root, one) for frame in link.frames if frame.is_user_code)
+    return (
+        bool(dot)
+        and module != "builtins"
+        and not any(module in frame.file.replace(".", "/").split("/") for frame in own)
+    )
 
 
 def _evidence(one: Traceback) -> tuple[Line, ...]:

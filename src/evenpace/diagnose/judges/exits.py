@@ -14,6 +14,7 @@ from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 _LONGEST = 16 * 1024
 _TERM = frozenset({1, 2, 10, 12, 15})
 _ABORT, _KILL = 6, 9
+_NEAR = 12  # lines before a crash in which a complaint may tell its cause
 _CRASH = {11: "process-segfault", 7: "sigbus-exit", 4: "process-crash", 8: "process-crash"}
 _UNNAMED = {11: "crash-unnamed", 7: "sigbus-exit", 4: "crash-unnamed", 8: "crash-unnamed"}
 
@@ -24,7 +25,14 @@ _OUTSIDE = re2.compile(
     r"memory monitor|Evicted|low on memory|(?i:exceeded memory limit)|activeDeadlineSeconds|DeadlineExceeded",
     options(),
 )
+_ERROR = re2.compile(r"\b[A-Z]\w*(?:Error|Exception): ", options())
+_LOST = re2.compile(
+    r"ChildFailedError|CalledProcessError|SignalException|ProcessExited|Connection|Broken pipe|NCCL|"
+    r"[Tt]imed? ?out|Dist\w*Error|peer|store|Rendezvous|Actor\w*Error|Signals\.SIG",
+    options(),
+)
 _K8S_REASON = re2.compile(r"(?i)reason\"?: *\"?(?:Error|ContainerStatusUnknown)", options())
+_COMPLAINT = re2.compile(r"NCCL WARN|Error\b|ERROR|[Ff]ail(?:ed|ure)|FATAL|Traceback|what\(\):", options())
 _NCCL_STACK = re2.compile(r"libnccl|nccl(?:All|Comm|Group|Send|Recv|Proxy|Reduce|Broadcast)\w*", options())
 
 
@@ -105,7 +113,7 @@ def _kills(
     outside: bool,
 ) -> Iterator[Sighting]:
     """Yield who was ended by SIGKILL without a word why. `outside` says that some line has that word."""
-    if outside or not killed or any(order.forced for order in told):
+    if outside or not killed or any(order.forced for order in told) or _own_error(lines):
         return
     by_kubernetes = any(said.launcher == "kubernetes" for one in killed for said in one.said)
     reason = any(_K8S_REASON.search(line.text[:_LONGEST]) for line in lines)
@@ -118,6 +126,12 @@ def _kills(
     evidence = tuple(dict.fromkeys(line for one in killed[:4] for line in one.lines))
     victims = tuple(one.who for one in processes if one.signal in (*_TERM, _ABORT) and one.who)[:64]
     yield Sighting(name, evidence, who, victims, _captures(killed[0]), count=len(killed))
+
+
+def _own_error(lines: Sequence[Line]) -> bool:
+    """Tell whether some process complains of something else than a lost peer: the kill may only clean up."""
+    texts = (line.text[:_LONGEST] for line in lines)
+    return any(_ERROR.search(text) and not _LOST.search(text) for text in texts)
 
 
 def _deepspeed(told: Sequence[Order]) -> list[int]:
@@ -158,11 +172,23 @@ def _crashes(
         name = "segfault-in-nccl"
     else:
         name = _CRASH[signal] if named else _UNNAMED[signal]
+    if name == "crash-unnamed" and _preceded(first, lines):
+        return
     evidence = tuple(dict.fromkeys(line for one in crashed[:4] for line in one.lines))
     victims = tuple(one.who for one in processes if one.signal in (*_TERM, _ABORT) and one.who)[:64]
     who = first.who if named else NOBODY
+    if name == "sigbus-exit":
+        hosts = {one.who.host for one in crashed}
+        who = Identity(host=hosts.pop()) if len(hosts) == 1 else NOBODY
     captures = _captures(first) | ({"library": library} if library else {})
     yield Sighting(name, evidence, who, victims, captures, count=len(crashed))
+
+
+def _preceded(process: _Process, lines: Sequence[Line]) -> bool:
+    """Tell whether something complained right before an unnamed crash, and tells more than it."""
+    at = process.lines[0]
+    before = (line for line in lines if line.source == at.source and 0 < at.number - line.number <= _NEAR)
+    return any(_COMPLAINT.search(line.text[:_LONGEST]) for line in before)
 
 
 def _in_nccl(process: _Process, library: str, lines: Sequence[Line]) -> bool:

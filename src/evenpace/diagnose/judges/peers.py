@@ -45,6 +45,7 @@ _TROUBLE = re2.compile(
     r"Traceback \(most recent call last\)|terminate called|Some NCCL operations have failed",
     options(),
 )
+_FABRIC = re2.compile(r"-(?:ib|opa|hsn|eth|ipoib|mgmt|data)\d{0,2}$", options())
 _NAME = re2.compile(r"[A-Za-z][A-Za-z0-9-]*\d[A-Za-z0-9-]*", options())
 
 
@@ -67,7 +68,7 @@ def _accused(lines: Sequence[Line]) -> Iterator[Sighting]:
     said = [one for one in _complaints(lines, names) if one.witness != one.accused]
     witnesses = {one.witness for one in said}
     accused = {one.accused for one in said} - witnesses
-    if len(accused) != 1 or "" in witnesses:
+    if len(accused) != 1 or any(_tells_more(line) for line in lines):
         return
     (host,) = accused
     against = [one for one in said if one.accused == host]
@@ -80,6 +81,24 @@ def _accused(lines: Sequence[Line]) -> Iterator[Sighting]:
     )
 
 
+def _tells_more(line: Line) -> bool:
+    """Tell whether a line holds trouble that is no lost connection: somebody says why it ended."""
+    text = line.text[:_LONGEST]
+    if not _OTHER.search(text):
+        return False
+    return not (_LOST.search(text) or any(pattern.search(text) for pattern in _COMPLAINTS))
+
+
+_OTHER = re2.compile(
+    r"NCCL WARN|CANCELLED AT|DUE TO|(?i:preempt)|out of memory|oom[-_ ]kill|No space left|"
+    r"Segmentation fault|Xid|Received \S+ death signal|Watchdog caught|CUDA error|Cuda failure",
+    options(),
+)
+_LOST = re2.compile(
+    r"Failed to execute operation|retcode \d|Socket recv failed|remote process exited|"
+    r"Connection (?:closed|reset)|Broken pipe|\[Proxy Service|Call to (?:recv|send)",
+    options(),
+)
 _SEQUEL = re2.compile(r"Failed to execute operation \w+ from rank \d+, retcode|ncclRemoteError", options())
 
 
@@ -125,10 +144,10 @@ def _name(spelled: str, names: Mapping[str, str]) -> str:
 
 
 def _short(host: str) -> str:
-    """Return a host's name without its domain; an address stays whole."""
-    return (
-        host.lower() if host.replace(".", "").replace(":", "").isdigit() else host.partition(".")[0].lower()
-    )
+    """Return a host's name without its domain and network; an address stays whole."""
+    if host.replace(".", "").replace(":", "").isdigit():
+        return host.lower()
+    return str(_FABRIC.sub("", host.partition(".")[0].lower()))
 
 
 def _silent(case: Case) -> Iterator[Sighting]:
