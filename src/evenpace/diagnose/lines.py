@@ -6,8 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from evenpace.diagnose.formats import clean, kernel, kinds, names, nccl, prefixes, splits, stamps, wraps
-from evenpace.diagnose.formats.prefixes import Header, Labels
+from evenpace.diagnose.formats import (
+    clean,
+    kernel,
+    kinds,
+    labels,
+    names,
+    nccl,
+    prefixes,
+    splits,
+    stamps,
+    wraps,
+)
+from evenpace.diagnose.formats.labels import Labels
+from evenpace.diagnose.formats.prefixes import Header
 from evenpace.diagnose.formats.stamps import Stamp
 from evenpace.diagnose.model import Identity, Line
 
@@ -39,7 +51,7 @@ def read_lines(source: str, text: str, first: int = 1) -> list[Line]:
     text = clean.clean(text)
     lines = text.split("\n")
     joined = wraps.join(lines, first)
-    piece = _Piece(prefixes.labels(lines, text), nccl.hosts(text), names.from_name(source))
+    piece = _Piece(labels.of(lines, text), nccl.hosts(text), names.from_name(source))
     records = list(_records(joined, piece))
     _continue_kernel(records)
     times = stamps.resolve([record.header.stamp for record in records], _hint(records, text))
@@ -99,7 +111,7 @@ def _parts(segment: str, piece: _Piece) -> Iterator[tuple[str, Header, list[str]
 
 def _part(text: str, first: Header, piece: _Piece, is_first: bool) -> tuple[str, Header, list[str]]:
     text = text[: clean.LONGEST].rstrip()
-    header = prefixes.read(text, piece.labels if is_first else Labels())
+    header = prefixes.read(text, piece.labels if is_first else labels.UNLABELLED)
     if not is_first and first.gatherer:
         header.add(first.gatherer)
         header.stamp = header.stamp or first.stamp

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenpace.diagnose.formats import prefixes
+from evenpace.diagnose.formats import labels, prefixes
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.model import NOBODY, Identity
 
@@ -59,6 +59,14 @@ from evenpace.diagnose.model import NOBODY, Identity
         ("[2024-03-28 22:15:04,310] [INFO] [launch.py:316:sigkill_handler] Killing subprocess 77140", NOBODY),
         ("[config.py:218] x", NOBODY),
         ("[INFO:swift] x", NOBODY),
+        ("[1,mpirank:9,algo-2]<stderr>:x", Identity(rank=9, host="algo-2")),
+        ("Thu Mar 28 12:05:06 2024[1,4]<stdout>:x", Identity(rank=4)),
+        ("(VllmWorker rank=3 pid=812) ERROR 07-02 14:20:31 [x.py:1] y", Identity(rank=3, pid=812)),
+        ("[2024-01-01T00:00:00.1Z] [5bd1e2f3] [rank=3] || INFO: x", Identity(rank=3)),
+        ("trainer-1  | [rank3]: x", Identity(rank=3)),
+        ("Mar 14 06:20:11 INFO trainer: step", NOBODY),
+        ("[1,4]<stderr>:[rank9]: x", Identity(rank=9)),
+        ("[1,4]<stderr>:[default1]:x", Identity(local_rank=1)),
         ("slurmstepd: error: *** JOB 7 ON node019 CANCELLED AT 2024-03-28T22:15:04 ***", NOBODY),
         ("srun: error: gpu-c-11: tasks 1-3: Exited with exit code 1", NOBODY),
         ("slurmstepd-node042: error: x", NOBODY),
@@ -83,6 +91,44 @@ def test_labels_of_srun_count_where_all_lines_have_them() -> None:
     assert ranks("1: load\n2: train\n3: save") == [None] * 3
     assert ranks("[1] a\n[0] b\n[1] c\n[0] d\n[0] e\n[1] f") == [1, 0, 1, 0, 0, 1]
     assert ranks("[0]bond1:10.0.0.1\n[1]br-3:10.0.0.2") == [None] * 2
+
+
+def test_labels_of_tasks_that_launch_ranks_are_no_ranks() -> None:
+    assert ranks("0: [rank0]: a\n1: [rank9]: b\n1: c") == [0, 9, None]
+    assert ranks("0: [rank0]: a\n1: [rank1]: b\n1: c\n0: d") == [0, 1, 1, 0]
+    assert ranks("0: [default0]:a\n1: b\n1: c") == [None] * 3
+    assert ranks(
+        "0: a\n1: W0427 10:44:17.911000 14 torch/distributed/elastic/multiprocessing/api.py:8] x\n0: b"
+    ) == ([None] * 3)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[INFO|trainer.py:2134] 2024-07-02 14:20:31,123 >> ***** Running training *****",
+        "[NeMo I 2024-07-02 14:20:31 exp_manager:394] x",
+        "submitit INFO (2024-07-02 14:20:31,118) - x",
+        "INFO 2024-07-02 14:20:31 x",
+        'time="2024-07-02T14:20:31Z" level=error msg=x',
+        "level=error ts=2024-07-02T14:20:31Z msg=x",
+        "slurmstepd: error: *** STEP 7.0 ON n-7 CANCELLED AT 2024-07-02T14:20:31 DUE TO PREEMPTION ***",
+        "  time      : 2024-07-02_14:20:31",
+        "INFO 07-02 14:20:31 [engine.py:123] x",
+        "(VllmWorkerProcess pid=812) INFO 07-02 14:20:31 engine.py:123] x",
+    ],
+)
+def test_dates_behind_a_level(line: str) -> None:
+    record = read_lines("x.log", line + "\n2024-07-02 14:20:31 y")[0]
+    assert record.dated
+    assert record.time is not None
+    assert int(record.time) == 1719930031
+
+
+@pytest.mark.parametrize(
+    "line", ["resumed from checkpoint of 2024-07-02 14:20:31", "built at 2024-07-02 14:20:31"]
+)
+def test_dates_in_a_sentence_are_no_stamps(line: str) -> None:
+    assert read_lines("x.log", line)[0].time is None
 
 
 def test_hosts_of_pdsh_count_where_most_lines_have_them() -> None:
@@ -145,5 +191,5 @@ def test_a_prompt_names_the_host_of_what_follows() -> None:
 
 @given(st.text(alphabet="[]()rank:0123456789pid=, |.<>stdoute/-AEX\"{}' "))
 def test_any_text_has_a_header_within_it(text: str) -> None:
-    header = prefixes.read(text, prefixes.labels([text], text))
+    header = prefixes.read(text, labels.of([text], text))
     assert 0 <= header.end <= len(text)

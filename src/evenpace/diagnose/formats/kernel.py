@@ -21,6 +21,7 @@ _DAEMON = re.compile(
     r"|ipmi\S{0,20}"
     r"|rasdaemon|mcelog|smartd|gdm\S{0,20}|munged|python\d?(?:\.\d+)?|ray|raylet|abrt\S{0,20}|logger)$"
 )
+_NO_HOST = re.compile(r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|root)$", re.IGNORECASE)
 _LEVEL = re.compile(
     r"<\d{1,3}>(?:1 )?"
     r"|(?:kern|user|daemon|auth|syslog|local\d)\s{0,4}[:.](?:emerg|alert|crit|err|error|warn|warning"
@@ -60,7 +61,7 @@ def syslog(text: str, stamp: Stamp, classic: bool) -> tuple[int, Identity, str] 
     daemon: `root INFO:` is no host.
     """
     found = _SYSLOG.match(text, stamp.end)
-    if not found or not (classic or _DAEMON.match(found[2])):
+    if not found or _NO_HOST.match(found[1]) or not (classic or _DAEMON.match(found[2])):
         return None
     return found.end(), Identity(host=found[1]), found[2]
 

@@ -88,7 +88,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             r"\bkubelet\b|\bnvidia\.com/gpu\b|\bdevice[ -]plugin\b|OOMKilled|UnexpectedAdmissionError"
             r"|CrashLoopBackOff",
-            r"^\s*(?:Warning|Normal)\s+\w+\s+.*\b(?:pod|container|node|kubelet|image|Pod|scheduler)",
+            r"^\s*(?:\d\w*\s+|<unknown>\s+)?(?:Warning|Normal)\s+[A-Z]\w+\s+.*\b(?:pod|container|node|kubelet|image|Pod|scheduler)",
             r"^(?:Name|Namespace|Node|Priority|Labels|Annotations|Status|Reason|Message|Start Time"
             r"|Events|QoS Class):\s",
             r"^\s+(?:State|Last State|Reason|Exit Code|Restart Count|Ready|Started|Finished|Image"

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
-from evenpace.diagnose.formats import kernel, nccl, stamps
+from evenpace.diagnose.formats import kernel, labels, nccl, stamps
+from evenpace.diagnose.formats.labels import UNLABELLED, Labels
 from evenpace.diagnose.formats.stamps import Stamp
 from evenpace.diagnose.model import NOBODY, Identity
 
 _DEEPEST = 10
-_SEEN = 400  # lines that tell how a piece is labelled
 
 _MARK = re.compile(
     r"\[rank(?P<rank>\d{1,7})\]:\s?"
     r"|\[(?:default|trainer|worker)(?P<local>\d{1,4})\]:"
-    r"|\[[^\[\]\s]{0,64}?(?P<mpi>\d{1,7})\]<(?:stdout|stderr|stddiag)>:\s?"
+    r"|\[(?:[\w.\-]{1,64}@)?\d{1,9},(?P<mpi>\d{1,7})\]<(?:stdout|stderr|stddiag)>:\s?"
+    r"|\[\d{1,9},mpirank:(?P<algo>\d{1,7}),(?P<algohost>[\w.\-]{1,80})\]<(?:stdout|stderr)>:\s?"
     r"|\[pod/(?P<pod>[^\s/\]]{1,253})/[^\s/\]]{1,253}\]\s?"
-    r"|\((?:[A-Za-z_][^()=]{0,120}\s)?pid=(?P<ray>\d{1,9})(?:,\s?ip=(?P<ip>[0-9A-Fa-f.:]{2,45}))?\)\s?"
+    r"|\((?:[A-Za-z_][^()=]{0,120}\s)?(?:rank=(?P<actor>\d{1,7}) )?pid=(?P<ray>\d{1,9})"
+    r"(?:,\s?ip=(?P<ip>[0-9A-Fa-f.:]{2,45}))?\)\s?"
     r"|\((?:raylet|autoscaler|scheduler)[^()=]{0,20}(?:,?\s?ip=(?P<node>[0-9A-Fa-f.:]{2,45}))?\)\s?"
     r"|\[(?P<mpihost>[A-Za-z][\w.\-]{0,80}):(?P<mpipid>\d{2,9})(?::\d{1,9}){0,2}\]\s"
     r"|\[[^\[\]()]{0,120}\(pid (?P<pid>\d{1,9})\)\]\s?"
@@ -28,7 +27,8 @@ _MARK = re.compile(
     r"|\[[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\]\s"
     r"|\|\s|:?\s?rank(?P<composer>\d{1,7})\[(?P<composerpid>\d{1,9})\]\["
 )
-_STREAM = re.compile(r"[\w.\-]{1,80} \[std(?:out|err)\] ?")
+_HOSTS = ("pod", "ip", "node", "mpihost", "algohost")
+_STREAM = re.compile(r"[\w.\-]{1,80}(?: \[std(?:out|err)\]|\s{1,20}\|) ?")
 _NO_MPI_HOST = re.compile(
     r"(?:PID|RANK|TID|GPU|LINE|STEP|THREAD|DEVICE|INFO|WARN\w*|ERROR|DEBUG)$|.*\.[a-z]{1,4}$", re.I
 )
@@ -39,8 +39,10 @@ _LEADING = re.compile(
     r"|[DIWEC])(?:\|[^\]\s]{1,120})?\]?[:,]?\s{1,8}[\[(]?"
 )
 _TABLE = re.compile(
-    r"\s{1,8}time\s{1,8}: |.{0,80}CANCELLED AT |Start(?:ed)? (?:Time|at):\s{1,8}|Timestamp\s{1,40}: "
+    r"(?:level=\w{1,10} )?(?:time|timestamp|ts|t)=\"?|\s{1,8}time\s{1,8}: "
+    r"|.{0,80}CANCELLED AT |Start(?:ed)? (?:Time|at):\s{1,8}|Timestamp\s{1,40}: "
 )
+_LEVEL_DATE = re.compile(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) (?=\d\d-\d\d \d\d:\d\d:\d\d)")
 _REST = re.compile(r"[^\[\]\n]{0,100}\]:?\s?")
 _NANOTRON = re.compile(
     r"\s?\[(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)(?:\|[A-Z]{2}=\d{1,6}){2,6}\|([\w.\-]{1,80})\]"
@@ -48,29 +50,9 @@ _NANOTRON = re.compile(
 _PID = re.compile(r"\[PID:(\d{1,9})\]")
 _LOGGED_RANK = re.compile(
     r"\s{0,4}(?:what\(\):\s{1,4})?(?:\[[^\[\]]{0,100}\]\s{0,3}|[\w.]{1,40} - |[A-Z]{4,8} - ){0,5}"
-    r"(?:\[(?:RANK|rank|Rank)[: ]{1,2}(\d{1,7})\]|RANK (\d{1,7}) -)"
+    r"(?:\[(?:RANK|rank|Rank)[:= ]{1,2}(\d{1,7})\]|RANK (\d{1,7}) -)"
 )
 _GLOG_PID = re.compile(r"\s+(\d{1,7}) (?:torch/|\S{1,200}\.py:\d)")
-
-_LABEL = re.compile(r"\s{0,6}(\d{1,6}): |\s{0,6}\[(\d{1,6})\]: |\s{0,6}\[(\d{1,6})\] ")
-_PDSH = re.compile(r"([A-Za-z][\w\-]{0,60}(?:\.[\w\-]{1,60}){0,6}|\d{1,3}(?:\.\d{1,3}){3}): ")
-_DEVICE = re.compile(
-    r"(?:nvidia|nvme|mlx|eth|en[ops]|ib|docker|veth|br|gpu|cuda|rank|worker\d|step|epoch|iter|layer"
-    r"|stage|device|phase"
-    r"|port|sd[a-z]|md|dm|loop|usb|pci|cpu|node_?rank|epoch|fold|task|level|part|file|line|job|run|test"
-    r"|v)[\d_\-]?\d*",
-    re.I,
-)
-_DOUBLE = re.compile(r"(?m)^\[rank\d{1,7}\]: ?\[(?:rank\d{1,7}\]|titan\] )")
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Say how the lines of a piece are labelled: by `srun -l`, by pdsh, by `torchrun --role rank`."""
-
-    numbered: int = 0  # the alternative of _LABEL that all lines have
-    hosted: bool = False
-    by_local_rank: bool = False
 
 
 @dataclass(slots=True)
@@ -93,41 +75,12 @@ class Header:
             self.gatherer = who if self.gatherer is NOBODY else self.gatherer.or_else(who)
 
 
-def labels(lines: Sequence[str], text: str) -> Labels:
-    """Return how the lines of a piece are labelled, if they consistently are."""
-    seen = [line for line in lines[: _SEEN * 2] if line.strip()][:_SEEN]
-    double = "[rank" in text and _DOUBLE.search(text) is not None
-    return Labels(_numbered(seen), _hosted(seen), double)
-
-
-def _numbered(lines: Sequence[str]) -> int:
-    found = [match for line in lines if (match := _LABEL.match(line))]
-    if len(found) < max(2, 0.8 * len(lines)):
-        return 0
-    kind, count = Counter(match.lastindex or 0 for match in found).most_common(1)[0]
-    numbers = [int(match[kind]) for match in found if match.lastindex == kind]
-    distinct = len(set(numbers))
-    rising = distinct > 1 and all(a < b for a, b in pairwise(numbers))
-    if count < 0.8 * len(lines) or rising or (kind == 3 and count < 2 * distinct):
-        return 0
-    return kind
-
-
-def _hosted(lines: Sequence[str]) -> bool:
-    found = [match[1] for line in lines if (match := _PDSH.match(line))]
-    hosts = [name for name in found if _is_host(name)]
-    return len(hosts) >= max(3, 0.6 * len(lines))
-
-
-def _is_host(name: str) -> bool:
-    return any(letter.isdigit() for letter in name) and not _DEVICE.fullmatch(name)
-
-
-def read(text: str, known: Labels = Labels(), at: int = 0) -> Header:
+def read(text: str, known: Labels = UNLABELLED, at: int = 0) -> Header:
     """Return what stands before the record in `text` from `at` on."""
     header = Header(at)
     if at == 0:
-        _label(text, known, header)
+        header.end, who = labels.label(text, known)
+        header.add(who, gathered=True)
     for _ in range(_DEEPEST):
         start = header.end
         while start < len(text) and text[start] in " \t":
@@ -136,15 +89,6 @@ def read(text: str, known: Labels = Labels(), at: int = 0) -> Header:
             break
     _late(text, header)
     return header
-
-
-def _label(text: str, known: Labels, header: Header) -> None:
-    if known.numbered and (found := _LABEL.match(text)) and found.lastindex == known.numbered:
-        header.end = found.end()
-        header.add(Identity(rank=int(found[known.numbered])), gathered=True)
-    elif known.hosted and (named := _PDSH.match(text)) and _is_host(named[1]):
-        header.end = named.end()
-        header.add(Identity(host=named[1]), gathered=True)
 
 
 def _token(text: str, start: int, header: Header, known: Labels) -> bool:
@@ -171,18 +115,20 @@ def _mark(found: re.Match[str], header: Header, known: Labels) -> bool:
         return False
     if not said:
         return _taken(found, header, NOBODY, False)
-    numbers = {
-        name: int(value) for name, value in said.items() if name not in ("pod", "ip", "node", "mpihost")
-    }
+    numbers = {name: int(value) for name, value in said.items() if name not in _HOSTS}
     if "rank" in numbers and known.by_local_rank and header.printer.local_rank is None:
         return _taken(found, header, Identity(local_rank=numbers["rank"]), True)
+    if "rank" in numbers:
+        header.printer = replace(header.printer, rank=None)
+    if not known.tasks_are_ranks:
+        numbers.pop("mpi", None)
     who = Identity(
-        rank=_first(numbers, "rank", "mpi", "composer"),
+        rank=_first(numbers, "rank", "mpi", "algo", "actor", "composer"),
         local_rank=numbers.get("local"),
-        host=said.get("pod") or said.get("ip") or said.get("node") or said.get("mpihost"),
+        host=next((said[name] for name in _HOSTS if name in said), None),
         pid=_first(numbers, "ray", "pid", "mpipid", "composerpid"),
     )
-    return _taken(found, header, who, bool({"mpi", "pod", "local", "pid"} & said.keys()))
+    return _taken(found, header, who, bool({"mpi", "algo", "pod", "local", "pid"} & said.keys()))
 
 
 def _bare_or_ucx(found: re.Match[str], header: Header) -> bool:
@@ -228,6 +174,8 @@ def _late(text: str, header: Header) -> None:
         start, stamp = date
         if _LEADING.fullmatch(text, at, start) or _TABLE.fullmatch(text, at, start):
             header.stamp = stamp
+    elif header.stamp is None and (short := _LEVEL_DATE.match(text, at)):
+        header.stamp = stamps.month_and_day(text, short.end())
     head = text[at : at + 240]
     if "[PID:" in head and (pid := _PID.search(head)):
         header.add(Identity(pid=int(pid[1])))

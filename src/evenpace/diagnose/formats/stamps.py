@@ -114,6 +114,15 @@ def _slashed(text: str, at: int) -> Stamp | None:
     return stamp
 
 
+_SHORT = re.compile(r"(\d\d)-(\d\d) " + _TIME)
+
+
+def month_and_day(text: str, at: int) -> Stamp | None:
+    """Return the stamp `MM-DD hh:mm:ss` that begins at `at`; only a known logger makes it one."""
+    found = _SHORT.match(text, at)
+    return _stamp(found.end(), (None, int(found[1]), int(found[2])), found.groups()[2:6]) if found else None
+
+
 _NAMED = re.compile(
     rf"[\[(]?(?:{_WEEKDAY},? )?(?:(\d{{1,2}}) {_MONTH}|{_MONTH} {{1,2}}(\d{{1,2}}))(?: (\d{{4}}))? "
     + _TIME

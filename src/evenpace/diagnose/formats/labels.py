@@ -1,0 +1,82 @@
+"""How the lines of a piece of a log are labelled as a whole: by task, by host, by local rank."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from evenpace.diagnose.model import NOBODY, Identity
+
+_SEEN = 400  # lines that tell how a piece is labelled
+_LABEL = re.compile(r"\s{0,6}(\d{1,6}): |\s{0,6}\[(\d{1,6})\]: |\s{0,6}\[(\d{1,6})\] ")
+_PDSH = re.compile(r"([A-Za-z][\w\-]{0,60}(?:\.[\w\-]{1,60}){0,6}|\d{1,3}(?:\.\d{1,3}){3}): ")
+_DEVICE = re.compile(
+    r"(?:nvidia|nvme|mlx|eth|en[ops]|ib|docker|veth|br|gpu|cuda|rank|worker\d|step|epoch|iter|layer"
+    r"|stage|device|phase"
+    r"|port|sd[a-z]|md|dm|loop|usb|pci|cpu|node_?rank|epoch|fold|task|level|part|file|line|job|run|test"
+    r"|v)[\d_\-]?\d*",
+    re.I,
+)
+_DOUBLE = re.compile(r"(?m)^\[rank\d{1,7}\]: ?\[(?:rank\d{1,7}\]|titan\] )")
+# Under one task a node, a launcher starts the ranks: `1: [rank9]:`, `[1,1]<stderr>:[default3]:`.
+_TASK = r"^(?:\s{0,6}\[?(\d{1,6})\]?: |\[[^\s\[\]]{0,64}?\d,(\d{1,7})\]<std(?:out|err)>:\s?)"
+_UNDER_TASK = re.compile(
+    r"(?m)" + _TASK + r"(?:\[(?:default|trainer|worker)\d{1,4}\]:|\[rank(?!(?:\1|\2)\])\d{1,7}\]:"
+    r"|[^\n]{0,200}\btorch[./]distributed[./](?:run|elastic|launcher?)\b)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Say how the lines of a piece are labelled: by `srun -l`, by pdsh, by `torchrun --role rank`."""
+
+    numbered: int = 0  # the alternative of _LABEL that all lines have
+    tasks_are_ranks: bool = True
+    hosted: bool = False
+    by_local_rank: bool = False
+
+
+UNLABELLED = Labels()
+
+
+def of(lines: Sequence[str], text: str) -> Labels:
+    """Return how the lines of a piece are labelled, if they consistently are."""
+    seen = [line for line in lines[: _SEEN * 2] if line.strip()][:_SEEN]
+    double = "[rank" in text and _DOUBLE.search(text) is not None
+    return Labels(_numbered(seen), _UNDER_TASK.search(text) is None, _hosted(seen), double)
+
+
+def _numbered(lines: Sequence[str]) -> int:
+    found = [match for line in lines if (match := _LABEL.match(line))]
+    if len(found) < max(2, 0.8 * len(lines)):
+        return 0
+    kind, count = Counter(match.lastindex or 0 for match in found).most_common(1)[0]
+    numbers = [int(match[kind]) for match in found if match.lastindex == kind]
+    distinct = len(set(numbers))
+    rising = distinct > 1 and all(a < b for a, b in pairwise(numbers))
+    if count < 0.8 * len(lines) or rising or (kind == 3 and count < 2 * distinct):
+        return 0
+    return kind
+
+
+def _hosted(lines: Sequence[str]) -> bool:
+    found = [match[1] for line in lines if (match := _PDSH.match(line))]
+    hosts = [name for name in found if _is_host(name)]
+    return len(hosts) >= max(3, 0.6 * len(lines))
+
+
+def _is_host(name: str) -> bool:
+    return any(letter.isdigit() for letter in name) and not _DEVICE.fullmatch(name)
+
+
+def label(text: str, known: Labels) -> tuple[int, Identity]:
+    """Return where the label of a line ends, and whom it names; 0 if it has none."""
+    if known.numbered and (found := _LABEL.match(text)) and found.lastindex == known.numbered:
+        task = int(found[known.numbered]) if known.tasks_are_ranks else None
+        return found.end(), Identity(rank=task)
+    if known.hosted and (named := _PDSH.match(text)) and _is_host(named[1]):
+        return named.end(), Identity(host=named[1])
+    return 0, NOBODY
