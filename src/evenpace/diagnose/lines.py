@@ -55,7 +55,7 @@ def read_lines(source: str, text: str, first: int = 1) -> list[Line]:
     records = list(_records(joined, piece))
     _continue_kernel(records)
     times = stamps.resolve([record.header.stamp for record in records], _hint(records, text))
-    _name_weakest(piece, records)
+    _name_weakest(piece.named, records, text)
     return [
         Line(source, record.number, record.text, record.printer, time, dated, record.format)
         for record, (time, dated) in zip(records, times, strict=True)
@@ -182,9 +182,11 @@ def _hint(records: list[_Record], text: str) -> float | None:
     return mentioned[1].seconds if mentioned else None
 
 
-def _name_weakest(piece: _Piece, records: list[_Record]) -> None:
+def _name_weakest(named: Identity, records: list[_Record], text: str) -> None:
     """Let the file's name tell who printed what says nothing else, unless a line in it tells otherwise."""
-    named = piece.named
+    several = len({record.header.gatherer for record in records if record.header.gatherer}) > 1
+    if isinstance(named.host, str) and (several or names.mentions_other_host(text, named.host)):
+        named = replace(named, host=None)
     for field in ("rank", "local_rank", "host"):
         mine = getattr(named, field)
         if mine is not None and any(getattr(record.printer, field) not in (None, mine) for record in records):

@@ -35,6 +35,7 @@ from evenpace.diagnose.model import NOBODY, Identity
         ("(WorkerDict pid=2217) [rank1]: x", Identity(pid=2217, rank=1)),
         ("(raylet, ip=10.3.9.41) x", Identity(host="10.3.9.41")),
         ("(raylet) x", NOBODY),
+        ("[n-7:777  :0:777] Caught signal 11", Identity(host="n-7", pid=777)),
         ("[pod/train-worker-3/pytorch] x", Identity(host="train-worker-3")),
         (
             "[pod/train-worker-3/pytorch] 2024-10-11T05:46:30Z [rank3]: x",
@@ -87,6 +88,8 @@ def ranks(text: str) -> list[object]:
 def test_labels_of_srun_count_where_all_lines_have_them() -> None:
     assert ranks("0: a\n3: b\n 0: c\n10: Traceback") == [0, 3, 0, 10]
     assert ranks("[0]: a\n[3]: b\n[0]: c") == [0, 3, 0]
+    text = "+ srun -l x\n 0: [rank0]: a\n11: n-7:3:4 [3] NCCL INFO x\nsrun: error: x"
+    assert ranks(text) == [None, 0, 11, None]
     assert ranks("steps:\n1: load\nrun\n2: train\nend") == [None] * 5
     assert ranks("1: load\n2: train\n3: save") == [None] * 3
     assert ranks("[1] a\n[0] b\n[1] c\n[0] d\n[0] e\n[1] f") == [1, 0, 1, 0, 0, 1]
@@ -156,6 +159,8 @@ def test_a_doubled_rank_shows_that_the_outer_one_is_local() -> None:
     [
         ("logs/none_abc/attempt_0/3/stderr.log", Identity(local_rank=3)),
         ("rank3.log", Identity(rank=3)),
+        ("logs/rank_3/stderr", Identity(rank=3)),
+        ("node_0/dmesg.log", NOBODY),
         ("logs/rank_3.err", Identity(rank=3)),
         ("local_rank3.log", Identity(local_rank=3)),
         ("slurm-123-node042.out", Identity(host="node042")),
@@ -180,6 +185,10 @@ def test_names_of_files(source: str, printer: Identity) -> None:
 def test_the_name_of_a_file_is_the_weakest_source() -> None:
     text = "plain\n[rank5]: x"
     assert [line.printer.rank for line in read_lines("rank3.log", text)] == [None, 5]
+    text = "plain\nsrun: error: node043: task 3: Killed"
+    assert {line.printer.host for line in read_lines("slurm-1-node042.out", text)} == {None}
+    text = "0: a\n1: b\n0: c"
+    assert {line.printer.host for line in read_lines("slurm-1-node042.out", text)} == {None}
     text = "plain\nother-1:3:4 [0] NCCL INFO x"
     assert [line.printer.host for line in read_lines("slurm-1-node042.out", text)] == [None, "other-1"]
 

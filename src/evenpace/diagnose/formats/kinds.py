@@ -93,6 +93,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
             r"|Events|QoS Class):\s",
             r"^\s+(?:State|Last State|Reason|Exit Code|Restart Count|Ready|Started|Finished|Image"
             r"|Container ID):\s",
+            r"^[EWIF]\d{4} [\d:.]+\s+\d+ \w+\.go:\d+\]|^LAST SEEN\s+TYPE",
             r"^NAME\s+READY\s+STATUS|\bImagePullBackOff|\bFailedScheduling|\bEvicted\b|StartContainer"
             r"|RunContainerError",
             r"nvidia-container-(?:cli|runtime)|OCI runtime create failed|FailedMount|MountVolume",
@@ -131,7 +132,7 @@ _TRACE = re.compile(
     r"|.{0,400}?\bFile \"[^\"]{1,1000}\", line \d{1,9}(?:, in |$)"
 )
 _NAME = r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]?\w{0,80}?"
-_RAISED = re.compile(r"(?!nccl)" + _NAME + _ERROR + r"(?:: |:?\s{0,8}$)")
+_RAISED = re.compile(r"(?!nccl)" + _NAME + _ERROR + r"(?:\([A-Za-z.]{1,80}\))?(?:: |:?\s{0,8}$)")
 _ANY_RAISED = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80}(?:: |:?\s{0,8}$)")
 
 

@@ -8,11 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from evenpace.diagnose.formats.nccl import HOST
 from evenpace.diagnose.model import NOBODY, Identity
 
 _SEEN = 400  # lines that tell how a piece is labelled
 _LABEL = re.compile(r"\s{0,6}(\d{1,6}): |\s{0,6}\[(\d{1,6})\]: |\s{0,6}\[(\d{1,6})\] ")
+_UNLABELLED = re.compile(
+    r"\s{0,4}(?:srun|slurmstepd\S{0,80}|sbatch|salloc|mpirun|pdsh\S{0,20}): |\+ |[-=*#]{2,}"
+)
 _PDSH = re.compile(r"([A-Za-z][\w\-]{0,60}(?:\.[\w\-]{1,60}){0,6}|\d{1,3}(?:\.\d{1,3}){3}): ")
+_OWN = re.compile(rf"\[rank\d{{1,7}}\]:|\[default\d{{1,4}}\]:|{HOST}:\d{{1,8}}:\d{{1,8}} \[")
 _DEVICE = re.compile(
     r"(?:nvidia|nvme|mlx|eth|en[ops]|ib|docker|veth|br|gpu|cuda|rank|worker\d|step|epoch|iter|layer"
     r"|stage|device|phase"
@@ -44,20 +49,21 @@ UNLABELLED = Labels()
 
 def of(lines: Sequence[str], text: str) -> Labels:
     """Return how the lines of a piece are labelled, if they consistently are."""
-    seen = [line for line in lines[: _SEEN * 2] if line.strip()][:_SEEN]
+    seen = [line for line in lines[: _SEEN * 2] if line.strip() and not _UNLABELLED.match(line)][:_SEEN]
     double = "[rank" in text and _DOUBLE.search(text) is not None
     return Labels(_numbered(seen), _UNDER_TASK.search(text) is None, _hosted(seen), double)
 
 
 def _numbered(lines: Sequence[str]) -> int:
     found = [match for line in lines if (match := _LABEL.match(line))]
-    if len(found) < max(2, 0.8 * len(lines)):
+    if len(found) < max(2, 0.7 * len(lines)):
         return 0
     kind, count = Counter(match.lastindex or 0 for match in found).most_common(1)[0]
     numbers = [int(match[kind]) for match in found if match.lastindex == kind]
     distinct = len(set(numbers))
-    rising = distinct > 1 and all(a < b for a, b in pairwise(numbers))
-    if count < 0.8 * len(lines) or rising or (kind == 3 and count < 2 * distinct):
+    sure = any(_OWN.match(match.string, match.end()) for match in found)
+    rising = distinct > 1 and not sure and all(a < b for a, b in pairwise(numbers))
+    if count < 0.7 * len(lines) or rising or (kind == 3 and count < 2 * distinct):
         return 0
     return kind
 

@@ -9,13 +9,16 @@ from evenpace.diagnose.model import NOBODY, Identity
 _ATTEMPT = re.compile(r"(?:^|/)attempt_\d{1,4}/(\d{1,4})/(?:stderr|stdout|error)[^/]{0,40}$")
 _LOCAL_RANK = re.compile(r"(?:^|[/_.\-])local_?rank[_\-]?(\d{1,4})(?=[/_.\-]|$)", re.IGNORECASE)
 _RANK = re.compile(r"(?:^|[/_.\-])(?:global_?)?rank[_\-=]?(\d{1,7})(?=[/_.\-]|$)", re.IGNORECASE)
+_RANK_FOLDER = re.compile(r"(?:^|/)(?:global_?)?rank[_\-=]?(\d{1,7})/[^/]{1,200}$", re.IGNORECASE)
 _SLURM = re.compile(r"(?:^|[_.\-])slurm-\d{1,12}(?:_\d{1,9})?-([A-Za-z][\w.\-]{0,80}?)\.(?:out|err|log)")
 _SYSTEM = r"(?:dmesg|kern|kernel|messages|syslog|journal|journalctl|nvidia-smi|ibstat|lspci)"
 _SYSTEM_OF = re.compile(rf"(?:^|/){_SYSTEM}[_.\-]([^/]{{1,80}}?)(?:\.(?:log|txt|out))?(?:\.(?:gz|zst))?$")
 _OF_SYSTEM = re.compile(rf"(?:^|/)([^/]{{1,80}}?)[_.\-]{_SYSTEM}(?:\.(?:log|txt|out))?(?:\.(?:gz|zst))?$")
 _BARE = re.compile(r"(?:^|/)([^/]{1,80}?)\.(?:log|out|err|txt)(?:\.(?:gz|zst))?$")
 _FOLDER = re.compile(rf"(?:^|/)([^/]{{1,80}})/{_SYSTEM}[^/]{{0,40}}$")
-_HOSTLIKE = re.compile(r"[A-Za-z][A-Za-z\-]{0,40}\d[\w\-]{0,40}(?:\.[A-Za-z][\w\-]{0,40}){0,6}$")
+_HOSTLIKE = re.compile(
+    r"[A-Za-z][A-Za-z\-]{0,40}\d[A-Za-z0-9\-]{0,40}(?:\.[A-Za-z][A-Za-z0-9\-]{0,40}){0,6}$"
+)
 _KNOWN_HOST = re.compile(
     r"(?:ip-\d{1,3}-\d|(?:[a-z]{1,20}-)?(?:node|compute|host|nid|dgx|hgx|cn|gpunode"
     r"|gpu-node)[_\-]?[a-z]{0,8}-?\d)",
@@ -26,6 +29,11 @@ _NO_HOST = re.compile(
     r"|epoch|step|v\d"
     r"|train|out|err|stage|version|restart|worker_\d|dump|sample|q\b|x\d)",
     re.I,
+)
+_MENTIONED = re.compile(
+    r"srun: error: ([\w.\-]{1,80}): |\bON ([\w.\-]{1,80}) CANCELLED|\bon node ([\w.\-]{1,80})"
+    r"|(?:[Hh]ost|Peer host)\s{0,8}: {1,4}([\w.\-]{1,80})$",
+    re.M,
 )
 _PROMPT = re.compile(
     r"(?:\([\w.\-]{1,40}\) ){0,2}\[?[A-Za-z_][\w.\-]{0,40}"
@@ -45,7 +53,7 @@ def from_name(source: str) -> Identity:
     if found := _ATTEMPT.search(source) or _LOCAL_RANK.search(source):
         return Identity(local_rank=int(found[1]))
     name = source.rsplit("/", 1)[-1]
-    rank = _RANK.search(name)
+    rank = _RANK.search(name) or _RANK_FOLDER.search(source)
     return Identity(rank=int(rank[1]) if rank else None, host=_host(source, name)) or NOBODY
 
 
@@ -59,6 +67,13 @@ def _host(source: str, name: str) -> str | None:
         if found and _HOSTLIKE.match(found[1]) and _KNOWN_HOST.match(found[1]):
             return found[1]
     return None
+
+
+def mentions_other_host(text: str, host: str) -> bool:
+    """Tell whether launchers or the scheduler speak of another host in a text: the log is not of one host."""
+    short = host.split(".", maxsplit=1)[0]
+    found = (next(name for name in mention if name) for mention in _MENTIONED.findall(text))
+    return any(name.split(".")[0] != short for name in found)
 
 
 def prompt(text: str) -> tuple[bool, str | None]:

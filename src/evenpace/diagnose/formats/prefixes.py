@@ -21,7 +21,7 @@ _MARK = re.compile(
     r"|\((?:[A-Za-z_][^()=]{0,120}\s)?(?:rank=(?P<actor>\d{1,7}) )?pid=(?P<ray>\d{1,9})"
     r"(?:,\s?ip=(?P<ip>[0-9A-Fa-f.:]{2,45}))?\)\s?"
     r"|\((?:raylet|autoscaler|scheduler)[^()=]{0,20}(?:,?\s?ip=(?P<node>[0-9A-Fa-f.:]{2,45}))?\)\s?"
-    r"|\[(?P<mpihost>[A-Za-z][\w.\-]{0,80}):(?P<mpipid>\d{2,9})(?::\d{1,9}){0,2}\]\s"
+    r"|\[(?P<mpihost>[A-Za-z][\w.\-]{0,80}):(?P<mpipid>\d{2,9})\s{0,4}(?::\d{1,9}){0,2}\]\s"
     r"|\[[^\[\]()]{0,120}\(pid (?P<pid>\d{1,9})\)\]\s?"
     r"|(?:stdout|stderr) [FP] |\[(?:stdout|stderr|titan)\]:?\s"
     r"|\[[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\]\s"
