@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenpace.diagnose.judges import lateness
-from evenpace.diagnose.judges.lateness import seconds
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.model import Case, Sighting, Source
 
@@ -167,11 +166,6 @@ def test_late_root_of_a_group_is_nobody_of_the_job() -> None:
 
 def test_no_timeout_no_cause() -> None:
     assert judged(f"{STEP}\n{SAVE}") == []
-
-
-def test_clock() -> None:
-    assert seconds("1:02:03") == 3723
-    assert seconds("29:51") == 1791
 
 
 PARTS = st.sampled_from(

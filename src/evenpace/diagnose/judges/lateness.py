@@ -7,76 +7,24 @@ going, tells what the missing rank was doing; which rank that is, only a prefix 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from evenpace.diagnose.formats import c10d
+from evenpace.diagnose.formats.activity import Activity, activity, by_file, seconds
 from evenpace.diagnose.formats.c10d import LateRoot, Stuck, spelled
 from evenpace.diagnose.formats.process_groups import World, rank_of, world_of
 from evenpace.diagnose.judges.collectives import evidence, ranks
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 
 _LONGEST = 8192
-_SAVE = re.compile(
-    r"(?i)\bsaving (?:\w{1,20}[ -]){0,4}?(?:checkpoint|ckpt|state[ _]?dict|model|weights|snapshot)"
-    r"(?!.{0,120}\b(?:took|done|finished)\b)|\bcheckpoint\b.{0,80}\babout to be saved|"
-    r"\b(?:retrieving|gathering|getting) (?:\w{1,20} ){0,4}state[ _]?dict|\[Torch\] Saving |"
-    r"\bbegin(?:ning)? (?:to )?sav(?:e|ing)\b.{0,40}checkpoint|\bwriting (?:\w{1,20} ){0,3}checkpoint\b"
-)
-_SAVED = re.compile(
-    r"(?i)\bsuccessfully saved|\bfinished saving|\[Torch\] Saved |\bis ready now|"
-    r"\bsave-checkpoint\b.{0,40}\d|"
-    r"\bsaved (?:\w{1,20} ){0,4}?(?:checkpoint|model|state|weights)|\bsaving (?:the )?checkpoint.{0,60}took|"
-    r"\b(?:checkpoint|weights|model)\b.{0,200}\b(?:saved|written|persisted|committed|uploaded)\b"
-)
 _SHARDED = re.compile(
     r"(?i)shard|torch_dist|dist[_ ]?c(?:heckpoint|kpt)|distributed checkpoint|\bDCP\b|zero_pp_rank|"
     r"mp_rank_\d|saving checkpoint at iteration|staging"
 )
-_STEP = re.compile(
-    r"(?i)'loss': ?-?[\d.]|\b(?:step|iteration|iter|batch|global_step)\b\W{0,6}\d.{0,400}(?:\b|_)loss\b|"
-    r"(?:\b|_)loss\b\W{1,4}[\d.]{2,20}.{0,200}\b(?:step|iteration|lr)\b"
-)
-_BAR = re.compile(
-    r"(?P<percent>\d{1,3})%\|[^|]{0,400}\| {0,4}(?P<done>[\d.,]{1,24}[kMGTP]?)/"
-    r"(?P<total>[\d.,?]{1,24}[kMGTP]?) "
-    r"\[(?P<elapsed>\d[\d:]{1,14})<(?P<left>[\d:?]{1,16})(?:, {0,3}(?P<unit>[^\]]{0,40}))?"
-)
-_OWN_WORK = (
-    r"running tokenizer|tokeniz|\bmap\b|\bfilter\b|generating \w{1,20} split|grouping texts|"
-    r"pack(?:ing|ed)|preprocess|pre-process|index|download|extracting|flatten|saving the dataset|casting|"
-    r"(?:load|read|cach|convert|prepar|process|comput|build|creat|scann)ing\b|num_proc="
-)
-_LABEL = re.compile(rf"(?i){_OWN_WORK}")
-_NOT_OWN = re.compile(
-    r"(?i)\b(?:train(?:ing)?|valid(?:ation|ating)?|eval(?:uation|uating)?|epoch|test(?:ing)?)\b"
-)
-_WORK = re.compile(
-    r"(?i)running tokenizer on|\btokenizing\b|\bgenerating \w{1,20} split\b|"
-    r"\bbuild(?:ing)? (?:the )?(?:\w{1,20}[ ,]{1,2}){0,5}(?:index|indices|datasets?)\b|"
-    r"\bcompiling (?:and loading )?(?:\w{1,20} ){0,3}(?:kernels?|builder|extension)|"
-    r"building extension module \w|\bpreprocessing (?:the )?(?:data|dataset|samples|corpus)|"
-    r"\bloading (?:the )?(?:dataset|data ?set|model|checkpoint|pretrained|weights|corpus)\b|"
-    r"\bdownloading (?:and preparing )?(?:the )?(?:dataset|data|model|weights)|\bindexing\b"
-)
-_WORK_DONE = re.compile(
-    r"(?i)elasped time|done with dataset index|finished creating|time to load \w{1,40} op|\bdone with comp|"
-    r"\bsuccessfully loaded|\bfinished (?:building|loading|tokeniz|preprocess|download)|>>> done"
-)
 _ON_RANK = re.compile(r"(?i)\bon (?:only )?rank (\d{1,6})\b")
-_RATE = re.compile(r"(?:it/s|s/it)\b")
 _KEPT = 6
-
-
-@dataclass
-class _File:
-    """What one file says before the first timeout in it."""
-
-    save: list[Line] = field(default_factory=list)
-    work: list[Line] = field(default_factory=list)
-    bars: dict[str, tuple[Line, re.Match[str]]] = field(default_factory=dict)
-    step: Line | None = None
-    bar_of_training: tuple[Line, re.Match[str]] | None = None
+_LAST = 6  # lines after which a beginning of some work no longer is the last that was heard
 
 
 def judge(case: Case) -> Iterator[Sighting]:
@@ -87,7 +35,8 @@ def judge(case: Case) -> Iterator[Sighting]:
     if not stuck:
         return
     wait = _Wait(stuck, world_of(case.lines, stuck))
-    files = [_read(case.of(source.name), stuck) for source in case.sources]
+    until = [one.line for one in stuck]
+    files = [activity(lines, until) for lines in by_file(case.lines)]
     for look in (_saving, _working):
         if found := next((seen for one in files if (seen := look(one, wait))), None):
             yield found
@@ -143,7 +92,7 @@ class _Wait:
         if printer is not None:
             return printer if printer not in self.reporters else None
         absent = self.world.absent(self.reporters)
-        certain = self.world.size is not None or absent == {0}
+        certain = self.world.size is not None or (absent == {0} and len(self.reporters) > 1)
         return next(iter(absent)) if certain and len(absent) == 1 and not self.world.split else None
 
 
@@ -162,71 +111,7 @@ def _late_roots(late: Sequence[LateRoot]) -> Iterator[Sighting]:
         yield Sighting("nccl-id-late", lines, culprit, victims, captures)
 
 
-def _read(lines: Iterable[Line], stuck: Sequence[Stuck]) -> _File:
-    """Follow one file up to its first timeout: what was begun and not ended."""
-    ends = {id(one.line) for one in stuck}
-    state = _File()
-    for line in lines:
-        text = line.text[:_LONGEST]
-        for found in _BAR.finditer(text):
-            _see_bar(state, line, text, found)
-        if id(line) in ends:
-            break
-        _see(state, line, text)
-    return state
-
-
-def _see(state: _File, line: Line, text: str) -> None:
-    if _SAVED.search(text) and "about to be" not in text:
-        state.save = [*state.save, line] if _is_part(text) and state.save else []
-    elif _SAVE.search(text):
-        state.save.append(line)
-    elif _STEP.search(text):
-        state.step, state.save, state.work = line, [], []
-        state.bars.clear()
-    elif _WORK_DONE.search(text):
-        state.work = []
-    elif _WORK.search(text):
-        state.work.append(line)
-    elif state.save and re.search(r"(?i)state[ _]?dict|checkpoint|optimizer", text):
-        state.save.append(line)
-
-
-def _is_part(text: str) -> bool:
-    """Tell whether only a part of the checkpoint is said to be done."""
-    return (
-        re.search(r"(?i)\b(?:config|tokenizer|shard|model)\w* (?:file )?(?:saved|weights)", text) is not None
-    )
-
-
-def _see_bar(state: _File, line: Line, text: str, found: re.Match[str]) -> None:
-    label = re.split(r"[\r|\]]", text[max(0, found.start() - 120) : found.start()])[-1].strip(" :\t")
-    unit = found["unit"] or ""
-    of_data = unit and not _RATE.search(unit) and not _NOT_OWN.search(label)
-    if not _LABEL.search(label) and not of_data:
-        _see_training(state, line, found)
-        state.step = line if _NOT_OWN.search(label) or "loss" in unit else state.step
-        return
-    held = state.bars.get(label)
-    if held is None or int(found["percent"]) >= int(held[1]["percent"]):
-        state.bars[label] = (line, found)
-
-
-def _see_training(state: _File, line: Line, found: re.Match[str]) -> None:
-    if state.bar_of_training is None or found["done"] != state.bar_of_training[1]["done"]:
-        state.save, state.work = [], []
-    state.bar_of_training = (line, found)
-
-
-def seconds(clock: str) -> float:
-    """Return `1:02:03` or `29:51` in seconds."""
-    total = 0.0
-    for part in clock.split(":")[:4]:
-        total = total * 60 + float(part or 0)
-    return total
-
-
-def _saving(state: _File, wait: _Wait) -> Sighting | None:
+def _saving(state: Activity, wait: _Wait) -> Sighting | None:
     """Return a checkpoint that was begun about when the wait began, and not ended."""
     if not state.save or not wait.began_with(state.save[0]):
         return None
@@ -242,7 +127,7 @@ def _saving(state: _File, wait: _Wait) -> Sighting | None:
     return Sighting("full-save-stalled", lines, ranks([rank]), _victims(wait), captures)
 
 
-def _working(state: _File, wait: _Wait) -> Sighting | None:
+def _working(state: Activity, wait: _Wait) -> Sighting | None:
     """Return own work that was going on while the others waited."""
     going = [bar for bar in state.bars.values() if int(bar[1]["percent"]) < 100]
     if going:
@@ -251,8 +136,9 @@ def _working(state: _File, wait: _Wait) -> Sighting | None:
         captures = {"percent": bar["percent"], "elapsed": bar["elapsed"], "limit": _minutes(wait.limit)}
         return _late(line, wait, captures, None if long else 0.55)
     untrained = state.step is None
-    if state.work and untrained and not state.bar_of_training and wait.began_with(state.work[-1]):
-        return _late(state.work[-1], wait, {"limit": _minutes(wait.limit)}, 0.5)
+    last = state.work and untrained and not state.bar_of_training and state.since_work <= _LAST
+    if last and wait.began_with(state.work[-1]):
+        return _late(state.work[-1], wait, {"limit": _minutes(wait.limit)}, 0.45)
     if untrained and state.bar_of_training and _spans(state.bar_of_training[1], wait.limit):
         return _late(state.bar_of_training[0], wait, {"limit": _minutes(wait.limit)}, 0.55)
     return None
