@@ -29,8 +29,10 @@ _TEARDOWN = re2.compile(
     r"Watchdog caught|destroy_process_group|recvValue failed|sendBytes failed|should dump|"
     r"TCPStore server has shut down|"
     r"resource_tracker|Exception ignored in|atexit|NCCL communicator was aborted|Connection closed by|"
-    r"Connection reset by peer|Broken pipe|remote process exited|Received \S+ death signal|closing signal|"
-    r"terminate called|Fatal Python error|driver shutting down|[Ii]nterpreter shutdown|can't start new thread|"
+    r"Connection reset by peer|Broken pipe|remote process exited|Received \S+ death signal|"
+    r"closing signal|"
+    r"terminate called|Fatal Python error|driver shutting down|[Ii]nterpreter shutdown|"
+    r"can't start new thread|"
     r"shutting down workers|Monitored barrier|leaked (?:semaphore|shared_memory)",
     options(),
 )

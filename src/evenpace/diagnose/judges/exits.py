@@ -178,7 +178,7 @@ def _crashes(
     victims = tuple(one.who for one in processes if one.signal in (*_TERM, _ABORT) and one.who)[:64]
     who = first.who if named else NOBODY
     if name == "sigbus-exit":
-        hosts = {one.who.host for one in crashed}
+        hosts = {one.who.host for one in crashed if one.who.host is not None}
         who = Identity(host=hosts.pop()) if len(hosts) == 1 else NOBODY
     captures = _captures(first) | ({"library": library} if library else {})
     yield Sighting(name, evidence, who, victims, captures, count=len(crashed))
@@ -186,6 +186,8 @@ def _crashes(
 
 def _preceded(process: _Process, lines: Sequence[Line]) -> bool:
     """Tell whether something complained right before an unnamed crash, and tells more than it."""
+    if not any(one.launcher in ("shell", "python") for one in process.said):
+        return False
     at = process.lines[0]
     before = (line for line in lines if line.source == at.source and 0 < at.number - line.number <= _NEAR)
     return any(_COMPLAINT.search(line.text[:_LONGEST]) for line in before)

@@ -46,7 +46,6 @@ _TROUBLE = re2.compile(
     options(),
 )
 _FABRIC = re2.compile(r"-(?:ib|opa|hsn|eth|ipoib|mgmt|data)\d{0,2}$", options())
-_NAME = re2.compile(r"[A-Za-z][A-Za-z0-9-]*\d[A-Za-z0-9-]*", options())
 
 
 def judge(case: Case) -> Iterable[Sighting]:
@@ -163,7 +162,7 @@ def _silent(case: Case) -> Iterator[Sighting]:
         line for line in case.lines if line.source != odd.name and _TROUBLE.search(line.text[:_LONGEST])
     ][:2]
     if last and others:
-        who = Identity(host=_host(odd, siblings, case.lines))
+        who = Identity(host=_host(odd, case.lines))
         yield Sighting("silent-host", (*last, *others), who, (), {"file": odd.name})
 
 
@@ -193,13 +192,7 @@ def _untroubled(siblings: Sequence[Source], lines: Sequence[Line]) -> Source | N
     return quiet[0] if len(quiet) == 1 else None
 
 
-def _host(odd: Source, siblings: Sequence[Source], lines: Sequence[Line]) -> str | None:
-    """Return the host of a log: who prints it, or the part of its name that the other logs' names lack."""
+def _host(odd: Source, lines: Sequence[Line]) -> str | None:
+    """Return the host of a log, as its lines and its name tell."""
     printers = Counter(host for line in lines if line.source == odd.name and (host := _printer(line)))
-    if printers:
-        return printers.most_common(1)[0][0]
-    words = [set(_NAME.findall(one.name.rsplit("/", 1)[-1])) for one in siblings if one is not odd]
-    own = [
-        word for word in _NAME.findall(odd.name.rsplit("/", 1)[-1]) if all(word not in more for more in words)
-    ]
-    return own[0] if len(own) == 1 and not own[0].lower().startswith(("rank", "job", "part", "log")) else None
+    return printers.most_common(1)[0][0] if printers else None
