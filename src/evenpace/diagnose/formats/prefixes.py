@@ -50,7 +50,8 @@ _NANOTRON = re.compile(
 _PID = re.compile(r"\[PID:(\d{1,9})\]")
 _LOGGED_RANK = re.compile(
     r"\s{0,4}(?:what\(\):\s{1,4})?(?:\[[^\[\]]{0,100}\]\s{0,3}|[\w.]{1,40} - |[A-Z]{4,8} - ){0,5}"
-    r"(?:\[(?:RANK|rank|Rank)[:= ]{1,2}(\d{1,7})\]|RANK (\d{1,7}) -)"
+    r"(?:\[RANK:(?P<local>\d{1,7})\]"  # of axolotl: os.environ["LOCAL_RANK"]
+    r"|\[(?:RANK|rank|Rank)[:= ]{1,2}(?P<rank>\d{1,7})\]|RANK (?P<upper>\d{1,7}) -)"
 )
 _GLOG_PID = re.compile(r"\s+(\d{1,7}) (?:torch/|\S{1,200}\.py:\d)")
 
@@ -100,7 +101,7 @@ def _token(text: str, start: int, header: Header, known: Labels) -> bool:
     if letter in "<kuadsl" and (end := kernel.level(text, start) or kernel.named_kernel(text, start)):
         header.end, header.is_kernel = end, True
         return True
-    if start == 0 and (stream := _STREAM.match(text)):
+    if start == 0 and (" [std" in text or "|" in text) and (stream := _STREAM.match(text)):
         header.end = stream.end()
         return True
     if letter.isalnum() and (named := nccl.header(text, start)):
@@ -170,7 +171,7 @@ def _stamped(text: str, start: int, stamp: Stamp, header: Header) -> bool:
 def _late(text: str, header: Header) -> None:
     """Take in what loggers write after their level, and a date behind their name."""
     at = header.end
-    if header.stamp is None and (date := stamps.anywhere(text, at, at + 160)):
+    if header.stamp is None and ":" in text and (date := stamps.anywhere(text, at, at + 160)):
         start, stamp = date
         if _LEADING.fullmatch(text, at, start) or _TABLE.fullmatch(text, at, start):
             header.stamp = stamp
@@ -180,6 +181,7 @@ def _late(text: str, header: Header) -> None:
     if "[PID:" in head and (pid := _PID.search(head)):
         header.add(Identity(pid=int(pid[1])))
     if ("ank" in head or "RANK" in head) and (rank := _LOGGED_RANK.match(head)):
-        header.add(Identity(rank=int(rank[1] or rank[2])))
+        said = rank["rank"] or rank["upper"]
+        header.add(Identity(rank=int(said)) if said else Identity(local_rank=int(rank["local"])))
     if "|" in head and (nanotron := _NANOTRON.match(head)):
         header.add(Identity(host=nanotron[1]))
