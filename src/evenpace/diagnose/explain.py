@@ -30,6 +30,7 @@ _LONGEST = 1 << 20  # characters
 _ROLES = {"cause": 0, "hint": 1, "consequence": 2, "marker": 3, "noise": 4}
 _WORD = re.compile(r"[^\W\d_][\w.-]{2,40}")
 _IDENTIFIER = re.compile(r"_|[a-z][A-Z]|^[A-Z]{4,}$")
+_SENDS_HERE = "evenpace explain"  # a signature of any code, whose advice is to look it up
 _MILD = ("ignore", "follow", "watch")
 _NEAR_SHARE = 0.3  # of the question's words, by weight
 
@@ -176,7 +177,10 @@ def _treating(code: Code) -> list[str]:
         return []
     details = {"number": str(code.number), "says": said, "name": code.names[0] if code.names else ""}
     seen = _seen(read_lines("probe", code.probe.format_map(details)), signatures())
-    return [one.key for one in seen if one.standing in ("cause", "hint", "consequence")][:2]
+    known = [one for one in seen if one.standing in ("cause", "hint", "consequence")]
+    return [one.key for one in known if not any(_SENDS_HERE in (step.command or "") for step in one.steps)][
+        :2
+    ]
 
 
 def _near(question: str) -> Iterator[tuple[str, Text]]:
@@ -185,9 +189,8 @@ def _near(question: str) -> Iterator[tuple[str, Text]]:
     yield from _spelt_alike([word for word in words if _IDENTIFIER.search(word)][:20])
     weights = {word: _weight(word) for word in {word.casefold() for word in words}}
     least = _NEAR_SHARE * sum(weights.values())
-    scores = {
-        name: sum(weights[word] for word in known & set(weights)) for name, known in _vocabulary().items()
-    }
+    shared = {name: known & set(weights) for name, known in _vocabulary().items()}
+    scores = {name: sum(map(weights.__getitem__, of)) for name, of in shared.items() if len(of) > 1}
     nearest = sorted(scores, key=lambda name: (-scores[name], name))[:3]
     yield from ((name, signatures()[name].content.title) for name in nearest if scores[name] > least)
 

@@ -1,9 +1,9 @@
 """The codes that drivers, libraries and systems print, as data: one TOML file a kind, found by its path.
 
-A file holds the kind's name, its terms, sources and, as `probe`, the line in which programs print such a code:
-by it the signature that treats the code is found. A `[[code]]` holds numbers or names, what programs say
-instead (`says`), what it means in both languages, an action of `_actions.toml`, and whether it only follows
-from something else.
+A file holds the kind's name, its terms, sources and, as `probe`, the line in which programs print such a
+code: by it the signature that treats the code is found. A `[[code]]` holds numbers or names, what programs
+say instead (`says`), what it means in both languages, an action of `_actions.toml`, and whether it only
+follows from something else.
 """
 
 from __future__ import annotations
