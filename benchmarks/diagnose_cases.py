@@ -17,6 +17,7 @@ from typing import Any
 import page
 from scoring import PARTS, PLACES, Score, _named, _quoted, answer, cases, read_case, score
 
+from evenpace.diagnose.engine import standing_out
 from evenpace.diagnose.model import Case
 from evenpace.findings import Finding
 
@@ -128,7 +129,10 @@ def _show_known(name: str, expected: dict[str, Any], case: Case, without: set[st
 
 def _is_unknown(expected: dict[str, Any], case: Case, without: set[str]) -> bool:
     _, said = answer(case, without)
-    if said is None or said.fault not in UNKNOWN or any(_named(said)[place] for place in PLACES):
+    if said is None:
+        shown = "\n".join(line.text for line in standing_out(case))
+        return all(text in shown for text in expected["evidence"])
+    if said.fault not in UNKNOWN or any(_named(said)[place] for place in PLACES):
         return False
     return all(_quoted(said, text) for text in expected["evidence"])
 

@@ -51,8 +51,8 @@ def score(expected: dict[str, Any], said: Finding | None) -> Score:
     """Score one answer."""
     named = _named(said)
     if expected.get("healthy"):
-        right = dict.fromkeys(PARTS, said is None)
-        return Score(expected["id"], right, innocent=_text(named) if said else "")
+        fine = said is None or said.fault == "not-a-failure"
+        return Score(expected["id"], dict.fromkeys(PARTS, fine), innocent="" if fine else _text(named))
     category = said.fault.replace("-", "_") if said else None
     culprit = _culprit(expected["culprit"], named)
     right = {

@@ -15,7 +15,6 @@ from evenpace.diagnose.signature import UNEXPLAINED
 
 SKEW_S = 120.0  # clocks of two hosts may differ by this much
 WORTH_TELLING = 0.5  # certainty from which a further independent claim is told
-GUESS = 0.5  # a hint beside an unexplained failure is at most this sure
 _SEVERITY = {"critical": 2, "warning": 1, "info": 0}
 
 

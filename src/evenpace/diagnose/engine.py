@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -19,6 +19,7 @@ from evenpace.diagnose.unknown import rare, says_failed, unusual
 
 UNRECOGNISED = "unrecognised-lines"
 MOST_EVIDENCE = 14
+MOST_UNKNOWN = 28
 MOST_VICTIMS = 64
 
 Judge = Callable[[Case], Iterable[Sighting]]
@@ -58,9 +59,23 @@ def diagnose(case: Case, without: Iterable[str] = ()) -> list[Diagnosis]:
         for line in sighting.lines[:1]
     }
     verdict = attribute(claims(sightings, known, roster_of(case.lines)))
-    if verdict.answers:
-        return [_told(claim, case) for claim in verdict.answers]
-    return _unexplained(case, verdict, noise)
+    told = [_told(claim, case) for claim in verdict.answers]
+    if told and not _is_guess(case, verdict, sightings):
+        return told
+    return [*_unexplained(case, verdict, noise), *told]
+
+
+def standing_out(case: Case) -> list[Line]:
+    """Return the lines that a reader should look at where nothing was found."""
+    return rare(case, ())
+
+
+def _is_guess(case: Case, verdict: Verdict, sightings: Iterable[Sighting]) -> bool:
+    """Tell whether the answer is only a hint, beside a failure that no signature knows."""
+    if any(claim.signature.role == "cause" for claim in verdict.answers):
+        return False
+    known = {(line.source, line.number) for sighting in sightings for line in sighting.lines}
+    return says_failed(case, known)
 
 
 @cache
@@ -137,9 +152,7 @@ def _unexplained(case: Case, verdict: Verdict, noise: set[tuple[str, int]]) -> l
     failed = bool(verdict.consequences) or says_failed(case, noise)
     if not failed and not unusual(case, noise):
         return []
-    lines = [line for claim in verdict.consequences for line in claim.lines[:2]]
-    others = rare(case, noise)
-    unique = {(line.source, line.number, line.text): line for line in (*others, *lines)}
+    unique = {(line.source, line.number, line.text): line for line in _to_look_at(case, verdict, noise)}
     victims = [one for claim in verdict.consequences for one in (claim.culprit, *claim.victims) if one]
     return [
         Diagnosis(
@@ -148,8 +161,15 @@ def _unexplained(case: Case, verdict: Verdict, noise: set[tuple[str, int]]) -> l
             "critical" if failed else "info",
             0.3,
             victims=tuple(dict.fromkeys(victims))[:MOST_VICTIMS],
-            lines=tuple(unique.values())[:MOST_EVIDENCE],
+            lines=tuple(unique.values())[:MOST_UNKNOWN],
             missing=("missing-other-ranks", "missing-kernel-log", "missing-debug"),
             since=min((one.since for one in verdict.consequences if one.since is not None), default=None),
         )
     ]
+
+
+def _to_look_at(case: Case, verdict: Verdict, noise: set[tuple[str, int]]) -> Iterator[Line]:
+    """Yield the consequences, a line of each rank, and what else stands out."""
+    for claim in verdict.consequences:
+        yield from claim.lines[:4]
+    yield from rare(case, noise)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from evenpace.diagnose.engine import Diagnosis
-from evenpace.diagnose.model import Identity
+from evenpace.diagnose.model import Identity, Line
 from evenpace.diagnose.signature import fill
 from evenpace.findings import Advice, Evidence, Finding, Severity, Subject, Terms
 from evenpace.terms import phrases, say
@@ -25,7 +25,7 @@ def finding(diagnosis: Diagnosis, lang: str = "en") -> Finding:
         summary=content.title.say(lang, diagnosis.details) if content else say(_key(diagnosis), lang),
         since=stamp(diagnosis.since),
         victims=tuple(subject(victim) for victim in diagnosis.victims),
-        evidence=tuple(Evidence(line.source, line.number, quoted(line.text)) for line in diagnosis.lines),
+        evidence=tuple(quotation(line) for line in diagnosis.lines),
         advice=tuple(_advice(diagnosis, lang)),
         missing=tuple(_missing(diagnosis, lang)),
         terms=_terms(diagnosis),
@@ -36,6 +36,11 @@ def finding(diagnosis: Diagnosis, lang: str = "en") -> Finding:
 
 def _key(diagnosis: Diagnosis) -> str:
     return f"diagnose-{diagnosis.fault}"
+
+
+def quotation(line: Line) -> Evidence:
+    """Return a line as evidence."""
+    return Evidence(line.source, line.number, quoted(line.text))
 
 
 def quoted(text: str) -> str:

@@ -25,10 +25,11 @@ _VARIABLE = re.compile(
 
 @dataclass(slots=True)
 class Template:
-    """Hold a template: its words, the lines that first had it, and how many there were."""
+    """Hold a template: its words, the first and the last line that had it, and how many there were."""
 
     words: list[str]
-    lines: list[Line] = field(default_factory=list)
+    first: Line
+    last: Line
     count: int = 0
 
     @property
@@ -51,16 +52,16 @@ class Tree:
         leaf = self._leaves.setdefault(_way(words), [])
         best = max(leaf, key=lambda one: _shared(one.words, words), default=None)
         if best is None or _shared(best.words, words) < ALIKE:
-            best = self._new(words, leaf)
+            best = self._new(words, line, leaf)
         if best is not None:
             _take(best, words, line)
         return best
 
-    def _new(self, words: list[str], leaf: list[Template]) -> Template | None:
+    def _new(self, words: list[str], line: Line, leaf: list[Template]) -> Template | None:
         if len(self.templates) >= MOST_TEMPLATES:
             self.overflow += 1
             return None
-        template = Template(list(words))
+        template = Template(list(words), line, line)
         leaf.append(template)
         self.templates.append(template)
         return template
@@ -86,5 +87,4 @@ def _take(template: Template, words: Sequence[str], line: Line) -> None:
         one if one == other else WILD for one, other in zip(template.words, words, strict=True)
     ]
     template.count += 1
-    if len(template.lines) < 3:
-        template.lines.append(line)
+    template.last = line

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from evenpace.diagnose.model import Case, Line
 from evenpace.diagnose.templates import Template, Tree
 
-MOST = 12
+MOST = 24
 # An error that a program reports; words such as "error_file" or "0 errors" are none.
 _ERROR = re.compile(
     r"\b(?:error|fatal|fail(?:ed|ure)?|exception|panic|abort(?:ed|ing)?|killed|refused|denied|unreachable|"
@@ -52,23 +52,25 @@ def says_failed(case: Case, known: Collection[tuple[str, int]]) -> bool:
 
 
 def rare(case: Case, known: Collection[tuple[str, int]], most: int = MOST) -> list[Line]:
-    """Return lines to look at, one of a kind: errors before others, rare before frequent, late before early.
+    """Return lines to look at: errors before others, rare before frequent, late before early.
 
-    They keep the order of the logs.
+    Of each kind of line the first and the last are shown. They keep the order of the logs.
     """
     tree = Tree()
-    first: dict[int, tuple[int, Line, Template]] = {}
+    places: dict[int, int] = {}
     for at, line in enumerate(case.lines):
-        template = tree.add(line)
-        if template is not None and (line.source, line.number) not in known:
-            first.setdefault(id(template), (at, line, template))
-    scored = [(_score(line, at / len(case.lines), kind.count), at, line) for at, line, kind in first.values()]
-    best = sorted(scored, key=lambda one: -one[0])[:most]
-    return [line for _, _, line in sorted(best, key=lambda one: one[1])]
+        if (line.source, line.number) not in known:
+            tree.add(line)
+            places[id(line)] = at
+    ranked = sorted(tree.templates, key=lambda one: -_score(one, places[id(one.last)] / len(case.lines)))
+    lines = [line for one in ranked for line in dict.fromkeys((one.first, one.last))][:most]
+    return sorted(lines, key=lambda line: places[id(line)])
 
 
-def _score(line: Line, place: float, count: int) -> float:
+def _score(kind: Template, place: float) -> float:
+    line = kind.last
     strong = 2.0 if _FAILED.search(line.text) else 0.0
     bad = 3.0 if sounds_bad(line) else 0.0
-    boring = -2.0 if line.format in ("iteration", "progress") or line.text.lstrip().startswith("File ") else 0.0
-    return strong + bad + boring + place + 1 / count
+    frame = 3.0 if line.text.lstrip().startswith(("File ", "frame #")) else 0.0
+    boring = 1.0 if line.format == "iteration" or _HARMLESS.search(line.text) else 0.0
+    return strong + bad + place + 1 / kind.count - frame - boring

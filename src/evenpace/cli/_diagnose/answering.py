@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from evenpace.diagnose.engine import diagnose
+from evenpace.diagnose.engine import diagnose, standing_out
 from evenpace.diagnose.expect import expected
 from evenpace.diagnose.model import Case
 from evenpace.diagnose.reading import Progress, read
 from evenpace.diagnose.sources import Inputs, find
-from evenpace.diagnose.telling import finding
+from evenpace.diagnose.telling import finding, quotation
 from evenpace.errors import Problem
 from evenpace.report.answer import Answer, forms, with_incidents
 from evenpace.report.answer.text import print_answer
@@ -55,6 +55,7 @@ def answer_of(case: Case, inputs: Inputs, lang: str) -> Answer:
     return Answer(
         with_incidents(found, lang),
         lang,
+        () if found else tuple(quotation(line) for line in standing_out(case)),
         [source.name for source in case.sources],
         sum(source.size for source in case.sources),
         sum(source.lines for source in case.sources),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from evenpace.findings import Finding
+from evenpace.findings import Evidence, Finding
 from evenpace.report.incidents import alike
 
 
@@ -13,11 +13,12 @@ from evenpace.report.incidents import alike
 class Answer:
     """Hold what a diagnosis said, what it was read from, and what was left out: reason → names of files.
 
-    `size` is in bytes. `findings` are in the language `lang` and carry their incidents.
+    `unusual` are lines to look at where nothing was found. `size` is in bytes. `findings` are in the language `lang` and carry their incidents.
     """
 
     findings: tuple[Finding, ...]
     lang: str = "en"
+    unusual: tuple[Evidence, ...] = ()
     files: Sequence[str] = ()
     size: int = 0
     lines: int = 0

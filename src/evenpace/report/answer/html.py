@@ -14,7 +14,7 @@ from evenpace.report.answer import Answer
 from evenpace.report.answer.text import closing
 from evenpace.report.page import templates
 from evenpace.report.view import card_of
-from evenpace.report.words import date
+from evenpace.report.words import date, evidence
 from evenpace.terms import say
 from evenpace.watch.events import seconds
 
@@ -38,6 +38,7 @@ def to_html(answer: Answer) -> str:
             style=Markup(style),  # noqa: S704  our own file
             policy=f"default-src 'none'; style-src 'sha256-{digest}'",
             cards=cards,
+            unusual=[evidence(item, answer.lang) for item in answer.unusual],
             closing=closing(answer),
             library="",
         )

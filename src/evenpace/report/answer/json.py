@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import msgspec
+
 from evenpace.findings import to_builtins
 from evenpace.library.export import visible
 from evenpace.report.answer import Answer
@@ -12,6 +14,7 @@ from evenpace.report.answer import Answer
 def to_json(answer: Answer) -> str:
     """Return the answer as indented JSON; what a terminal would obey is escaped."""
     page = to_builtins(answer.findings) | {
+        "unusual": msgspec.to_builtins(list(answer.unusual)),
         "read": {"files": list(answer.files), "bytes": answer.size, "lines": answer.lines},
         "skipped": {reason: list(names) for reason, names in answer.skipped.items()},
     }

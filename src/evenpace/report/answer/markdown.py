@@ -16,6 +16,11 @@ from evenpace.terms import say
 def to_markdown(answer: Answer) -> str:
     """Return the answer as Markdown."""
     parts = [text for finding in answer.findings for text in _finding(finding, answer.lang)]
+    if not answer.findings:
+        parts.append(say("answer-nothing", answer.lang) + "\n")
+    if answer.unusual:
+        proof = "\n".join(evidence(item, answer.lang) for item in answer.unusual)
+        parts += [say("answer-unusual", answer.lang) + "\n", fenced(proof)]
     parts += [inline(text) + "\n" for text in closing(answer)]
     return "\n".join(parts)
 

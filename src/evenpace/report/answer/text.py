@@ -8,7 +8,7 @@ from rich.text import Text
 from evenpace.report.answer import Answer
 from evenpace.report.text import card_text
 from evenpace.report.view import card_of
-from evenpace.report.words import date, line
+from evenpace.report.words import date, evidence, line
 from evenpace.terms import say
 from evenpace.watch.events import seconds
 
@@ -26,15 +26,18 @@ def render(answer: Answer) -> RenderableType:
             parts.append(Text(say("answer-further", answer.lang), style="bold underline"))
         when = date(seconds(finding.since)) if finding.since else ""
         parts.append(card_text(card_of(finding, answer.lang, when=when), answer.lang))
-    parts += [Text(text, style="dim" if answer.findings else "") for text in closing(answer)]
+    if not answer.findings:
+        parts.append(Text(say("answer-nothing", answer.lang)))
+    if answer.unusual:
+        parts.append(Text(say("answer-unusual", answer.lang), style="dim"))
+        parts += [Text(f"  {evidence(item, answer.lang)}") for item in answer.unusual]
+    parts += [Text(text, style="dim") for text in closing(answer)]
     return Group(*parts)
 
 
 def closing(answer: Answer) -> list[str]:
     """Return what was read, and what was left out and why, as sentences."""
     said = []
-    if not answer.findings:
-        said.append(say("answer-nothing", answer.lang))
     count = {"files": f"{len(answer.files):,}", "lines": f"{answer.lines:,}", "size": size(answer.size)}
     said.append(say("answer-read", answer.lang, **count))
     for reason, names in answer.skipped.items():
