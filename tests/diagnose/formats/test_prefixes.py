@@ -20,6 +20,8 @@ from evenpace.diagnose.model import NOBODY, Identity
         ("  | 2024-10-11T05:46:30.218Z | [rank3]:[E ProcessGroupNCCL.cpp:563] x", Identity(rank=3)),
         ("[default5]:  what():  CUDA error", Identity(local_rank=5)),
         ("[RANK: 2] hello", Identity(rank=2)),
+        ("[default5]:[E ProcessGroupNCCL.cpp:4] [Rank 13] Watchdog", Identity(local_rank=5, rank=13)),
+        ("[default5]:[E ProcessGroupNCCL.cpp:4] [Rank 1] Watchdog", Identity(local_rank=5)),
         ("[1,4]<stdout>:hello", Identity(rank=4)),
         ("[1,4]<stderr>: hello", Identity(rank=4)),
         ("[prterun-n-7-123@1,4]<stdout>:hello", Identity(rank=4)),

@@ -182,6 +182,10 @@ def _late(text: str, header: Header) -> None:
         header.add(Identity(pid=int(pid[1])))
     if ("ank" in head or "RANK" in head) and (rank := _LOGGED_RANK.match(head)):
         said = rank["rank"] or rank["upper"]
-        header.add(Identity(rank=int(said)) if said else Identity(local_rank=int(rank["local"])))
+        local = header.printer.local_rank
+        if not said:
+            header.add(Identity(local_rank=int(rank["local"])))
+        elif not (isinstance(local, int) and int(said) < local):  # else it is a rank in a group
+            header.add(Identity(rank=int(said)))
     if "|" in head and (nanotron := _NANOTRON.match(head)):
         header.add(Identity(host=nanotron[1]))
