@@ -14,6 +14,7 @@ from evenpace.diagnose.signature import Also, Pattern, Signature
 
 _MEMORY = 256 << 20
 _LONGEST = 16 * 1024  # characters of a line that are searched
+_MOST_EVERY = 64  # lines taken where a signature wants every one
 
 
 def options() -> re2.Options:
@@ -105,19 +106,20 @@ class _Hits:
         captures = dict(hit.captures)
         lines = [self.lines[hit.at]]
         for also in signature.content.also:
-            partner = self._partner(also, self.further.get(numbers[id(also)], ()), hit, captures)
-            if (partner is None) is not also.absent:
+            partners = self._partners(also, self.further.get(numbers[id(also)], ()), hit, captures)
+            if bool(partners) is also.absent:
                 return None
-            if partner is not None:
-                captures = {**partner.captures, **captures}
-                lines += [] if also.quiet else [self.lines[partner.at]]
+            captures = {**_captured(also, partners), **captures}
+            lines += [] if also.quiet else [self.lines[one.at] for one in partners]
         return Sighting(signature.id, tuple(lines), self._culprit(signature, hit, captures), (), captures)
 
-    def _partner(
+    def _partners(
         self, also: Also, candidates: Sequence[_Hit], hit: _Hit, captures: Mapping[str, str]
-    ) -> _Hit | None:
+    ) -> list[_Hit]:
+        """Return the nearest fitting line, or all of them where the signature wants every one."""
         fitting = [one for one in candidates if self._placed(also, one, hit) and _agrees(also, one, captures)]
-        return min(fitting, key=lambda one: (abs(one.at - hit.at), one.at), default=None)
+        nearest = sorted(fitting, key=lambda one: (abs(one.at - hit.at), one.at))
+        return sorted(nearest[:_MOST_EVERY], key=lambda one: one.at) if also.every else nearest[:1]
 
     def _placed(self, also: Also, one: _Hit, hit: _Hit) -> bool:
         if also.where == "anywhere" and also.within is None:
@@ -139,7 +141,21 @@ class _Hits:
             return NOBODY
         if names == "host":
             return Identity(host=said.host if said.host is not None else printer.host)
-        return with_far_end(said.or_else(printer), captures) if names == "printer" else said
+        if names == "printer":
+            return with_far_end(said.or_else(printer), captures)
+        return said.or_else(Identity(host=printer.host)) if _is_local(said) else said
+
+
+def _captured(also: Also, partners: Sequence[_Hit]) -> dict[str, str]:
+    if not also.every:
+        return dict(partners[0].captures) if partners else {}
+    names = dict.fromkeys(name for one in partners for name in one.captures)
+    return {f"{name}s": ",".join(one.captures[name] for one in partners if name in one.captures) for name in names}
+
+
+def _is_local(said: Identity) -> bool:
+    """Tell whether a line accuses something that is on the machine of whoever printed it."""
+    return said.rank is None and (said.gpu is not None or said.pid is not None)
 
 
 def _agrees(also: Also, one: _Hit, captures: Mapping[str, str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 Which = int | tuple[int, ...]
 Named = str | tuple[str, ...]
@@ -24,13 +24,26 @@ class Identity:
     pid: Which | None = None
 
     def __bool__(self) -> bool:
-        return any(getattr(self, part.name) is not None for part in fields(self))
+        return not (
+            self.rank is None
+            and self.local_rank is None
+            and self.host is None
+            and self.gpu is None
+            and self.pid is None
+        )
 
     def or_else(self, other: Identity) -> Identity:
         """Return this identity with what it lacks taken from `other`."""
-        mine = {part.name: getattr(self, part.name) for part in fields(self)}
+        if not other or self is other:
+            return self
+        if not self:
+            return other
         return Identity(
-            **{name: getattr(other, name) if value is None else value for name, value in mine.items()}
+            other.rank if self.rank is None else self.rank,
+            other.local_rank if self.local_rank is None else self.local_rank,
+            other.host if self.host is None else self.host,
+            other.gpu if self.gpu is None else self.gpu,
+            other.pid if self.pid is None else self.pid,
         )
 
 

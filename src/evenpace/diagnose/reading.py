@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+from evenpace.diagnose.formats import json_errors, launchers
 from evenpace.diagnose.formats.clean import decode
 from evenpace.diagnose.formats.flight_recorder import read_dump
 from evenpace.diagnose.formats.iterations import series_of
@@ -150,6 +151,7 @@ def _case(readings: Sequence[Reading], inputs: Inputs) -> Case:
             merged = _joined(merged, part.source)
         if merged.size:
             sources.append(merged)
+    lines = json_errors.identify(launchers.identify(lines))
     return Case(tuple(sources), tuple(lines), tuple(series), tuple(dumps))
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from evenpace.diagnose.formats.launchers import exits
 from evenpace.diagnose.identity import canonical_gpu
 from evenpace.diagnose.model import Identity, Line
 
@@ -17,14 +18,14 @@ _SAYINGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("Pid", r"Rank {1,4}(?P<rank>\d{1,6}) (?:Group {1,4}\d{1,4} )?Pid {1,8}(?P<pid>\d{1,9}) on {1,8}(?P<host>[\w.-]{1,255}) device {1,4}(?P<local_rank>\d{1,3}) \[(?P<gpu>[0-9a-fx:.]{1,20})\]"),
         ("world_rank=", r"ip=(?P<host>[0-9a-f.:]{3,45}), pid=(?P<pid>\d{1,9})\) world_rank=(?P<rank>\d{1,6}), local_rank=(?P<local_rank>\d{1,3})"),
         ("global_rank=", r"hostname=(?P<host>[\w.-]{1,255}), local_rank=(?P<local_rank>\d{1,3})\(\d{1,6}\), node=\d{1,6}\(\d{1,6}\), global_rank=(?P<rank>\d{1,6})"),
-        ("local_rank: ", r"rank {1,8}: (?P<rank>\d{1,6}) \(local_rank: (?P<local_rank>\d{1,3})\)"),
     )
 )  # fmt: skip
 _WORLD = re.compile(
     r"(?:world[ _-]?size[=: ]{1,3}|WORLD_SIZE[=: ]{1,3}|nranks |num_processes[=: ]{1,3}|dist_world_size=)(\d{1,6})"
 )
 _ADDRESS = re.compile(r"(?:Bootstrap : Using|OOB|NET/Socket : Using) (?:\[\d{1,3}\])?[\w.-]{1,32}:([0-9a-f.:]{3,45}?)<")
-_KEYS = (("pid", "host"), ("rank",), ("host", "local_rank"), ("host", "gpu"))
+# What identifies a process; one key alone counts where it is all there is to go by.
+_KEYS = (("pid", "host"), ("pid",), ("rank",), ("host", "local_rank"), ("host", "gpu"))
 
 
 @dataclass(slots=True)
@@ -82,6 +83,8 @@ def roster_of(lines: Sequence[Line]) -> Roster:
             roster.addresses.setdefault(found[1], line.printer.host)
         for size in _WORLD.findall(line.text):
             roster.world = max(roster.world or 0, int(size))
+    for ended in exits(lines):
+        roster.learn(ended.who)
     return roster
 
 

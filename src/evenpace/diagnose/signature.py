@@ -42,8 +42,9 @@ class Also(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `same` names captures that must be equal to the first pattern's. `where` says on which side of it, in the
     same file, or `anywhere` in all files; `within` is a largest distance in lines. `holds` compares two
-    captured numbers: [left, "<" or ">", factor, right] for left < factor * right. `quiet` keeps the line out
-    of the evidence.
+    captured numbers: [left, "<" or ">", factor, right] for left < factor * right. `every` takes all such
+    lines, not only the nearest: what they capture as `gpu` is there as the list `gpus`. `quiet` keeps the line
+    out of the evidence.
     """
 
     pattern: str
@@ -52,6 +53,7 @@ class Also(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     where: Literal["anywhere", "before", "after", "near"] = "anywhere"
     within: int | None = None
     holds: tuple[str, Literal["<", ">"], float, str] | None = None
+    every: bool = False
     quiet: bool = False
 
 
