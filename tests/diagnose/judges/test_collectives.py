@@ -97,6 +97,27 @@ def test_one_of_sixty_four_is_silent() -> None:
     assert len(one.lines) <= 8
 
 
+def test_a_gap_in_the_ranks_shows_who_is_silent_whatever_their_number() -> None:
+    one = seen("\n".join(caught(rank, 811) for rank in (0, 1, 3, 4)))["one-rank-silent"]
+    assert one.culprit.rank == 2
+    assert one.certainty == 0.5
+    assert seen("\n".join(caught(rank, 811) for rank in range(4))) == {}
+
+
+def test_gloo_has_no_numbers_but_shows_who_is_silent() -> None:
+    said = "RuntimeError: [/gloo/tcp/unbound_buffer.cc:78] Timed out waiting 6000ms for {} operation"
+    lines = [f"[rank{rank}]: " + said.format("send" if rank == 4 else "recv") for rank in (0, 1, 3, 4)]
+    assert seen("\n".join(lines))["one-rank-silent"].culprit.rank == 2
+
+
+def test_one_barrier_in_several_lines_is_one() -> None:
+    text = """[rank0]:[E1] [Rank 0]: Rank 1 failed to pass monitoredBarrier in 4000 ms
+[rank0]:[E1] [Rank 0]: Rank 2 failed to pass monitoredBarrier in 4000 ms
+[rank0]: RuntimeError: [Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 4000 ms"""
+    (one,) = collectives.judge(case("world size: 8\n" + text))
+    assert one.culprit.rank == (1, 2)
+
+
 def test_two_silent_ranks_are_not_guessed_at() -> None:
     assert seen("\n".join(["world size: 8", *(caught(rank, 811) for rank in range(6))])) == {}
 
@@ -184,7 +205,24 @@ def test_fingerprints_of_a_group_name_nobody() -> None:
 def test_all_that_joined_are_not_behind() -> None:
     text = f"{caught(0, 4)}\n   - [0,1] joined but didn't finish collective #5 (count from 1)"
     assert seen("world size: 2\n" + text).keys() == {"all-ranks-joined"}
-    assert seen("world size: 4\n" + text)["desync-report"].culprit.rank == (0, 1)
+    assert seen("world size: 8\n" + text)["desync-report"].culprit.rank == (0, 1)
+    assert not seen("world size: 4\n" + text)["desync-report"].culprit, "half of the job is nobody"
+
+
+REPORT = "     [1] finished collective #89, but didn't join collective #90 (count from 1)"
+
+
+@pytest.mark.parametrize(
+    ("said", "sequel"),
+    [
+        ("[rank1]: Traceback (most recent call last):\n[rank1]: KeyError: 'x'", True),
+        ("[rank0]: KeyError: 'x'", False),
+        ("[rank1]: torch.distributed.DistBackendError: NCCL error in ProcessGroupNCCL.cpp", False),
+    ],
+)
+def test_a_missing_rank_that_said_why_it_ended_is_explained_by_that(said: str, sequel: bool) -> None:
+    one = seen(f"{said}\n{caught(0, 90)}\n{caught(2, 90)}\n{REPORT}")["desync-report"]
+    assert (one.certainty is not None) is sequel
 
 
 @given(

@@ -75,8 +75,8 @@ _PART = re.compile(
 class Activity:
     """What one file says up to some line: what was begun and not ended.
 
-    `save` are the lines of an open save, `work` those of own work without a progress bar, `bars` the bars
-    of own work by label, `step` the last sign of training. `since_work` counts the lines since the last of `work`.
+    `save`: the lines of an open save. `work`: own work without a progress bar, and how many lines ago it was
+    heard of. `bars`: those of own work, by label. `step`: the last sign of training.
     """
 
     save: list[Line] = field(default_factory=list)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from evenpace.diagnose.formats import c10d
@@ -17,6 +18,7 @@ from evenpace.diagnose.formats.process_groups import Group, World, groups_of, ra
 from evenpace.diagnose.identity import one_or_all
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 
+_LONGEST = 4096
 _SHOWN = 8  # lines of evidence
 _FRAME = re.compile(
     r"(?:#\d{1,3} )?(?P<name>[\w.<>]{1,120}) (?:from|at) (?P<where>[^\s:]{1,300}\.py:\d{1,7})|"
@@ -25,6 +27,11 @@ _FRAME = re.compile(
 _LIBRARY = re.compile(
     r"site-packages/|dist-packages/|lib/python3|/torch/|^torch/|distributed_c10d|c10d_logger|<frozen"
 )
+_DIED = re.compile(
+    r"Traceback \(most recent|\b\w{1,60}(?:Error|Exception): |\bKilled\b|Segmentation fault|Signal \d"
+)
+_WAITED = re.compile(r"ProcessGroup|[Ww]atchdog|[Gg]loo|NCCL|DistBackendError|DistNetworkError|collective")
+_SEQUEL = 0.4  # certainty where the missing rank had died: then that is the cause
 _STACK = 40  # lines after a report in which its stack is looked for
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -37,7 +44,7 @@ def judge(case: Case) -> Iterator[Sighting]:
     stuck = [one for one in records if isinstance(one, Stuck)]
     world = world_of(case.lines, stuck)
     running = [one for one in records if isinstance(one, Running)]
-    named = list(_reported(case, [one for one in records if isinstance(one, Named)], stuck, world))
+    named = list(_reported(case, _together(one for one in records if isinstance(one, Named)), stuck, world))
     yield from named
     mismatch = list(_mismatch(case, running))
     yield from mismatch
@@ -65,7 +72,7 @@ def majority(keys: Mapping[int, _Key], size: int | None = None) -> tuple[_Key, t
 def where_of(lines: Iterable[Line]) -> dict[str, str]:
     """Return the first frame outside the libraries in `lines` as captures `where` and `caller`, if any."""
     for line in lines:
-        for found in _FRAME.finditer(line.text[: _STACK * 100]):
+        for found in _FRAME.finditer(line.text[:_LONGEST]):
             where = found["where"] or f"{found['file']}:{found['line']}"
             if not _LIBRARY.search(where):
                 return {"where": where, "caller": found["name"] or found["caller"]}
@@ -91,6 +98,16 @@ def ranks(values: Iterable[int]) -> Identity:
     return Identity(rank=one_or_all(tuple(sorted(set(values)))))
 
 
+def _together(named: Iterable[Named]) -> list[Named]:
+    """Return reports, with what one file says of a barrier in several lines as one."""
+    kept: dict[tuple[object, ...], Named] = {}
+    for one in named:
+        key = (one.line.source, one.how, one.seq, () if one.how == "barrier" else one.ranks)
+        known = kept.get(key)
+        kept[key] = replace(known, ranks=tuple(sorted({*known.ranks, *one.ranks}))) if known else one
+    return list(kept.values())
+
+
 def _reported(case: Case, named: Sequence[Named], stuck: Sequence[Stuck], world: World) -> Iterator[Sighting]:
     """Yield what c10d's own reports name: desync reports and monitored barriers."""
     reporters = {rank for one in stuck if (rank := rank_of(one, world)) is not None}
@@ -103,12 +120,27 @@ def _reported(case: Case, named: Sequence[Named], stuck: Sequence[Stuck], world:
         captures = {"ranks": spelled(one.ranks), **_sequence(one), **where_of(after(case, one.line))}
         lines = evidence(one.line, [other.line for other in stuck])
         culprit, victims = _blame(one.ranks, reporters)
-        culprit = NOBODY if world.split else culprit
+        culprit = NOBODY if world.split or _is_half(one.ranks, world) else culprit
         if one.how == "joined" and _is_everybody(one, others, world):
             yield Sighting("all-ranks-joined", lines, NOBODY, (), captures)
         else:
             name = "monitored-barrier" if one.how == "barrier" else "desync-report"
-            yield Sighting(name, lines, culprit, victims, captures)
+            yield Sighting(name, lines, culprit, victims, captures, after_death(case, one.ranks))
+
+
+def _is_half(blamed: Sequence[int], world: World) -> bool:
+    """Tell whether so many ranks are named that the fault is hardly theirs."""
+    return len(blamed) > 1 and 2 * len(blamed) >= (world.size or max(blamed) + 1)
+
+
+def after_death(case: Case, blamed: Iterable[int]) -> float | None:
+    """Return the certainty that is left where a blamed rank itself printed why it ended, else None."""
+    blamed = set(blamed)
+    for line in case.lines:
+        text = line.text[:_LONGEST]
+        if _DIED.search(text) and not _WAITED.search(text) and c10d.global_rank(line) in blamed:
+            return _SEQUEL
+    return None
 
 
 def _sequence(one: Named) -> dict[str, str]:
@@ -174,9 +206,8 @@ def _not_joined(case: Case, groups: Sequence[Group]) -> Iterator[Sighting]:
         captures = {"ranks": spelled(behind), "sequence": str(front), "group": group.name}
         captures |= where_of(after(case, group.lines[0]))
         culprit, victims = _blame(behind, group.waiting)
-        yield Sighting(
-            "rank-not-joined", evidence(lines[0], (*lines, *group.lines)), culprit, victims, captures
-        )
+        lines = evidence(lines[0], (*lines, *group.lines))
+        yield Sighting("rank-not-joined", lines, culprit, victims, captures, after_death(case, behind))
 
 
 def _out_of_step(case: Case, groups: Sequence[Group], world: World) -> Iterator[Sighting]:
@@ -185,10 +216,8 @@ def _out_of_step(case: Case, groups: Sequence[Group], world: World) -> Iterator[
         keys = {
             rank: (one.seq, one.op) for rank, one in group.waiting.items() if one.seq is not None and one.op
         }
-        if not keys:
-            continue
         captures = {"group": group.name, **where_of(after(case, group.lines[0]))}
-        if len(set(keys.values())) == 1:
+        if len(set(keys.values())) < 2:
             yield from _same_step(group, captures, world)
         else:
             yield _different_steps(keys, group, captures, world)
@@ -211,16 +240,17 @@ def _different_steps(
 
 
 def _same_step(group: Group, captures: dict[str, str], world: World) -> Iterator[Sighting]:
-    """Yield the one rank of a known world that does not report, or that all are in the same collective."""
+    """Yield the one rank that does not report, or that all of a known world are in the same collective."""
     first = next(iter(group.waiting.values()))
-    captures |= {"operation": first.op, "sequence": str(first.seq)}
-    whole = world.size is not None and not world.split and group.name in ("", "0")
-    if not whole or len(group.waiting) < 3:
+    if first.op:
+        captures |= {"operation": first.op, "sequence": str(first.seq)}
+    if world.split or group.name not in ("", "0") or len(group.waiting) < 3:
         return
     absent = world.absent(group.waiting)
     lines = evidence(first.line, [one.line for one in group.waiting.values()])
-    if not absent:
+    if not absent and world.size is not None and first.seq is not None:
         yield Sighting("all-ranks-timed-out", lines, NOBODY, (), captures)
     elif len(absent) == 1:
         captures["ranks"] = spelled(absent)
-        yield Sighting("one-rank-silent", lines, *_blame(absent, group.waiting), captures)
+        guess = None if world.size is not None else 0.5
+        yield Sighting("one-rank-silent", lines, *_blame(absent, group.waiting), captures, guess)

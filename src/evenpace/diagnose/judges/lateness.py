@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenpace.diagnose.formats import c10d
 from evenpace.diagnose.formats.activity import Activity, activity, by_file, seconds
 from evenpace.diagnose.formats.c10d import LateRoot, Stuck, spelled
 from evenpace.diagnose.formats.process_groups import World, rank_of, world_of
-from evenpace.diagnose.judges.collectives import evidence, ranks
+from evenpace.diagnose.judges.collectives import after_death, evidence, ranks
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 
 _LONGEST = 8192
@@ -24,6 +24,7 @@ _SHARDED = re.compile(
 )
 _ON_RANK = re.compile(r"(?i)\bon (?:only )?rank (\d{1,6})\b")
 _KEPT = 6
+_USUAL_LIMIT = 1800.0  # seconds, where no timeout says its own
 _LAST = 6  # lines after which a beginning of some work no longer is the last that was heard
 
 
@@ -39,7 +40,9 @@ def judge(case: Case) -> Iterator[Sighting]:
     files = [activity(lines, until) for lines in by_file(case.lines)]
     for look in (_saving, _working):
         if found := next((seen for one in files if (seen := look(one, wait))), None):
-            yield found
+            named = found.culprit.rank
+            left = after_death(case, [named]) if isinstance(named, int) else None
+            yield found if left is None else replace(found, certainty=left)
             return
 
 
@@ -132,9 +135,9 @@ def _working(state: Activity, wait: _Wait) -> Sighting | None:
     going = [bar for bar in state.bars.values() if int(bar[1]["percent"]) < 100]
     if going:
         line, bar = max(going, key=lambda one: seconds(one[1]["elapsed"]))
-        long = wait.limit is not None and seconds(bar["elapsed"]) >= 0.5 * wait.limit
+        long = seconds(bar["elapsed"]) >= 0.5 * (wait.limit or _USUAL_LIMIT)
         captures = {"percent": bar["percent"], "elapsed": bar["elapsed"], "limit": _minutes(wait.limit)}
-        return _late(line, wait, captures, None if long else 0.55)
+        return _late(line, wait, captures, None if long else 0.45)
     untrained = state.step is None
     last = state.work and untrained and not state.bar_of_training and state.since_work <= _LAST
     if last and wait.began_with(state.work[-1]):

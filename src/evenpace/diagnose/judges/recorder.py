@@ -14,7 +14,7 @@ from evenpace.detect.waitfor import RECEIVES_FROM_ANYBODY, HangKind, Pending, Ra
 from evenpace.detect.waitfor import judge as judge_waits
 from evenpace.diagnose.formats.c10d import spelled
 from evenpace.diagnose.formats.flight_recorder import Block, Dump, Entry, blocks, listed
-from evenpace.diagnose.judges.collectives import majority, ranks
+from evenpace.diagnose.judges.collectives import after_death, majority, ranks
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 
 _SHOWN = 8
@@ -24,7 +24,7 @@ _Steps = dict[int, dict[int, list[Entry]]]  # rank → sequence number → what 
 
 def judge(case: Case) -> Iterator[Sighting]:
     """Yield who did not join, or called something else, as far as dumps tell."""
-    yield from _analyzed(blocks(case.lines))
+    yield from _analyzed(case, blocks(case.lines))
     dumps = {one.rank: one for one in case.dumps if isinstance(one, Dump) and one.rank is not None}
     if len(dumps) > 1:
         yield from _compared({rank: dump for rank, dump in dumps.items() if rank is not None})
@@ -33,7 +33,7 @@ def judge(case: Case) -> Iterator[Sighting]:
         yield from _listing(case)
 
 
-def _analyzed(found: Sequence[Block]) -> Iterator[Sighting]:
+def _analyzed(case: Case, found: Sequence[Block]) -> Iterator[Sighting]:
     first: dict[str, Block] = {}
     for block in found:
         if block.missing or set(block.wrong.values()) - _STATES:
@@ -42,10 +42,10 @@ def _analyzed(found: Sequence[Block]) -> Iterator[Sighting]:
         *(block.expected - block.missing for block in first.values() if block.missing)
     )
     for block in first.values():
-        yield from _differing(block) if block.wrong else _absent(block, waiting, alone=len(first) == 1)
+        yield from _differing(block) if block.wrong else _absent(case, block, waiting, alone=len(first) == 1)
 
 
-def _absent(block: Block, waiting: frozenset[int], *, alone: bool) -> Iterator[Sighting]:
+def _absent(case: Case, block: Block, waiting: frozenset[int], *, alone: bool) -> Iterator[Sighting]:
     """Yield ranks that are missing, unless they are most of the group or wait in another one."""
     roots = block.missing if alone else block.missing - waiting
     few = 2 * len(roots) <= len(block.expected or roots) or not block.expected
@@ -54,7 +54,8 @@ def _absent(block: Block, waiting: frozenset[int], *, alone: bool) -> Iterator[S
     present = block.expected - block.missing
     if roots or alone:
         victims = (ranks(present),) if present and culprit else ()
-        yield Sighting("recorder-missing-ranks", tuple(block.lines[:_SHOWN]), culprit, victims, captures)
+        lines, left = tuple(block.lines[:_SHOWN]), after_death(case, roots)
+        yield Sighting("recorder-missing-ranks", lines, culprit, victims, captures, left)
 
 
 def _differing(block: Block) -> Iterator[Sighting]:
