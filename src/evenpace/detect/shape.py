@@ -18,7 +18,7 @@ from evenpace.detect.shape_kinds import NOTHING, Kind, Shape
 from evenpace.detect.shape_levels import episode, few, lasting
 from evenpace.detect.shape_recurring import periodic, teeth
 
-__all__ = ["Kind", "Shape", "shape_of"]
+__all__ = ["Kind", "Shape", "level_of", "shape_of"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -39,7 +39,7 @@ def shape_of(durations: Array, expected: tuple[float, float] | None = None) -> S
     kept = good[skip:]
     shape = _shape(np.log(durations[kept])) if len(kept) else NOTHING
     shape = _in_series(shape, kept)
-    return _against(shape, durations[kept], expected) if expected and len(kept) else shape
+    return level_of(durations, expected) if expected and shape.kind is Kind.NONE else shape
 
 
 def _in_series(shape: Shape, kept: Indices) -> Shape:
@@ -103,13 +103,14 @@ def _exact(calm: Array, onset: int, shape: Shape, width: int) -> int:
     return min(begin + locate_onset(window, shape.level, noise_of(calm)).at, len(calm) - 1)
 
 
-def _against(shape: Shape, durations: Array, expected: tuple[float, float]) -> Shape:
-    """Prefer the expected range where the series misses it from its beginning."""
+def level_of(durations: Array, expected: tuple[float, float]) -> Shape:
+    """Return the level as a shape if it is outside the expected range, at first and on the whole."""
+    good = durations[np.isfinite(durations) & (durations > 0)]
+    if not len(good):
+        return NOTHING
     low, high = expected
-    begin = durations[: max(3, len(durations) // 4)]
-    if low <= np.median(begin) <= high or shape.kind is not Kind.NONE:
-        return shape
-    level = float(np.median(durations))
-    if low <= level <= high:
-        return shape
+    level = float(np.median(good))
+    begin = float(np.median(good[: max(3, len(good) // 4)]))
+    if low <= begin <= high or low <= level <= high:
+        return NOTHING
     return Shape(Kind.LEVEL, level, level / (high if level > high else low), 0, len(durations))

@@ -10,6 +10,7 @@ from evenpace.detect.shape_kinds import FLOOR, NOTHING, Kind, Shape
 
 Array = NDArray[np.float64]
 _SURE = 5.0  # standard errors by which two levels must differ
+_RAMP, _RAMP_RATIO = 7, 1.15  # points, and their growth, from which a growth at nearly every point counts
 _GAP = 6.0  # of few points: how much wider the step is than either level scatters
 
 
@@ -26,7 +27,19 @@ def few(logs: Array) -> Shape:
             scatter = max(np.ptp(left), np.ptp(right), QUIET)
             if ratio >= max(FLOOR, best.ratio) and gap > _GAP * scatter:
                 best = Shape(Kind.STEP, float(np.exp(np.median(left))), ratio, at, len(logs))
-    return best
+    return best if best.kind is Kind.STEP else _ramp(logs)
+
+
+def _ramp(logs: Array) -> Shape:
+    """Find, among few points, a growth at nearly every point: one that has ended is a step, else a drift."""
+    total = float(np.median(logs[-3:]) - np.median(logs[:2])) if len(logs) >= _RAMP else 0.0
+    back = np.minimum(np.diff(logs), 0)
+    if total < np.log(_RAMP_RATIO) or -back.sum() > 0.05 * total or np.diff(logs).max() > 0.7 * total:
+        return NOTHING
+    onset = int(np.argmax(logs > np.median(logs[:2]) + total / 4))
+    kind = Kind.STEP if np.ptp(logs[-3:]) < 0.1 * total else Kind.DRIFT
+    rate = float(np.expm1(total / (len(logs) - 1)))
+    return Shape(kind, float(np.exp(np.median(logs[:2]))), float(np.exp(total)), onset, len(logs), rate=rate)
 
 
 def lasting(values: Array, width: int) -> Shape | None:

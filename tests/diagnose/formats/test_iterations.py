@@ -11,9 +11,7 @@ from evenpace.diagnose.model import Identity, Line
 
 
 def lines_of(*texts, source="train.log", printer=None):
-    return [
-        Line(source, number, text, printer or Identity()) for number, text in enumerate(texts, start=1)
-    ]
+    return [Line(source, number, text, printer or Identity()) for number, text in enumerate(texts, start=1)]
 
 
 def named(series, name):
@@ -59,14 +57,20 @@ def test_a_step_that_goes_back_begins_a_run():
 
 
 def test_what_is_commented_out_is_a_comparison_and_no_series():
-    lines = lines_of("step 1 loss 2 tok/s 100", "step 2 loss 2 tok/s 100", "# one node: step 2 loss 2 tok/s 900")
-    assert [(name, value) for name, value, _ in comparisons(lines)][0] == ("tokens-per-second", 900.0)
+    lines = lines_of(
+        "step 1 loss 2 tok/s 100", "step 2 loss 2 tok/s 100", "# one node: step 2 loss 2 tok/s 900"
+    )
+    assert next((name, value) for name, value, _ in comparisons(lines)) == ("tokens-per-second", 900.0)
     assert all(900.0 not in one.values for one in series_of(lines))
 
 
 def test_a_long_series_keeps_its_extremes():
     texts = [f"step {step} loss 2.0" for step in range(POINTS + 5000)]
-    texts[333], texts[12_345], texts[20_001] = "step 333 loss nan", "step 12345 loss 9.5", "step 20001 loss 0.1"
+    texts[333], texts[12_345], texts[20_001] = (
+        "step 333 loss nan",
+        "step 12345 loss 9.5",
+        "step 20001 loss 0.1",
+    )
     loss = series_of(lines_of(*texts))[0]
     assert len(loss.values) <= POINTS
     assert {333, 12_345, 20_001} <= set(loss.steps)

@@ -17,15 +17,19 @@ def read(text):
 
 LINES = [
     (
-        " [2025-01-02 03:04:05] iteration     120/    5000 | consumed samples:        30720 | elapsed time per "
-        "iteration (ms): 812.5 | throughput per GPU (TFLOP/s/GPU): 401.2 | learning rate: 3.0E-04 | global batch "
-        "size:   256 | lm loss: 4.120000E+00 | loss scale: 1.0 | grad norm: 0.912 | number of skipped iterations: "
+        " [2025-01-02 03:04:05] iteration     120/    5000 | consumed samples:        30720 | "
+        "elapsed time per "
+        "iteration (ms): 812.5 | throughput per GPU (TFLOP/s/GPU): 401.2 | learning rate: 3.0E-04 "
+        "| global batch "
+        "size:   256 | lm loss: 4.120000E+00 | loss scale: 1.0 | grad norm: 0.912 | number of "
+        "skipped iterations: "
         "  0 | number of nan iterations:   0 |",
         120,
         {"iteration-seconds": 0.8125, "tflops": 401.2, "loss": 4.12, "grad-norm": 0.912, "loss-scale": 1.0},
     ),
     (
-        " iteration      77/    900 | elapsed time per iteration (s): 12.50 | lm loss: nan | samples per second: "
+        " iteration      77/    900 | elapsed time per iteration (s): 12.50 | lm loss: nan | "
+        "samples per second: "
         "81.92 | TFLOPs: 133.10 |",
         77,
         {"iteration-seconds": 12.5, "loss": math.nan, "samples-per-second": 81.92, "tflops": 133.1},
@@ -57,7 +61,11 @@ LINES = [
         96,
         {"iteration-seconds": 0.125, "loss": 0.51},
     ),
-    ("Epoch 2:  50%|█████     | 50/100 [00:25<00:25,  2.00it/s, v_num=3, train_loss=1.5]", 250, {"loss": 1.5}),
+    (
+        "Epoch 2:  50%|█████     | 50/100 [00:25<00:25,  2.00it/s, v_num=3, train_loss=1.5]",
+        250,
+        {"loss": 1.5},
+    ),
     (
         "1|31|Loss: 1.2034: 100%|██████████| 31/31 [02:10<00:00,  4.20s/it]",
         31,
@@ -70,8 +78,10 @@ LINES = [
     ),
     ("{'loss': 0.0, 'grad_norm': nan, 'epoch': 0.4}", None, {"loss": 0.0, "grad-norm": math.nan}),
     (
-        "[INFO|DP=0|PP=0|TP=0|n1]: iteration: 10 / 1000 | consumed_tokens: 1.2M | elapsed_time_per_iteration_ms: "
-        "1.15K | tokens_per_sec: 3.64K | tokens_per_sec_per_gpu: 1.82K | global_batch_size: 16 | lm_loss: 9.8 | "
+        "[INFO|DP=0|PP=0|TP=0|n1]: iteration: 10 / 1000 | consumed_tokens: 1.2M | "
+        "elapsed_time_per_iteration_ms: "
+        "1.15K | tokens_per_sec: 3.64K | tokens_per_sec_per_gpu: 1.82K | global_batch_size: 16 | "
+        "lm_loss: 9.8 | "
         "lr: 0.0003 | model_tflops_per_gpu: 41.2 | hardware_tflops_per_gpu: 41.2 | grad_norm: 1.5",
         10,
         {
@@ -83,7 +93,8 @@ LINES = [
         },
     ),
     (
-        "[rank0]:[titan] 2025-01-01 00:00:00,000 - root - INFO - step: 10  loss:  4.1006  grad_norm:  1.9  memory: "
+        "[rank0]:[titan] 2025-01-01 00:00:00,000 - root - INFO - step: 10  loss:  4.1006  "
+        "grad_norm:  1.9  memory: "
         "40.33GiB(42.46%)  tps: 13,600  tflops: 300.20  mfu: 30.35%",
         10,
         {"loss": 4.1006, "grad-norm": 1.9, "tokens-per-second": 13600.0, "tflops": 300.2},
@@ -95,12 +106,14 @@ LINES = [
         {"loss": 7.5, "iteration-seconds": 2.25},
     ),
     (
-        "Epoch: [3][ 50/100]\tTime  0.873 ( 0.881)\tData  0.005 ( 0.017)\tLoss 6.8977e+00 (6.9e+00)\tAcc@1  0.00",
+        "Epoch: [3][ 50/100]\tTime  0.873 ( 0.881)\tData  0.005 ( 0.017)\tLoss 6.8977e+00 "
+        "(6.9e+00)\tAcc@1  0.00",
         350,
         {"iteration-seconds": 0.873, "data-seconds": 0.005, "loss": 6.8977},
     ),
     (
-        "Epoch: [1]  [ 20/200]  eta: 0:03:00  lr: 0.01  loss: 0.71 (0.80)  time: 0.9229 (0.9305)  data: 0.0121",
+        "Epoch: [1]  [ 20/200]  eta: 0:03:00  lr: 0.01  loss: 0.71 (0.80)  time: 0.9229 (0.9305)  "
+        "data: 0.0121",
         220,
         {"iteration-seconds": 0.9229, "data-seconds": 0.0121, "loss": 0.71},
     ),
@@ -117,24 +130,28 @@ LINES = [
         {"data-seconds": 1.63, "iteration-seconds": 4.802, "samples-per-second": 106.6, "loss": 6.2104},
     ),
     (
-        "2022-04-09 23:58:10,440 - mmdet - INFO - Epoch [7][450/1000]\tlr: 2.0e-02, eta: 11:02:18, time: 0.988, "
+        "2022-04-09 23:58:10,440 - mmdet - INFO - Epoch [7][450/1000]\tlr: 2.0e-02, eta: 11:02:18, "
+        "time: 0.988, "
         "data_time: 0.012, memory: 9021, loss: 0.7120",
         7450,
         {"iteration-seconds": 0.988, "data-seconds": 0.012, "loss": 0.712},
     ),
     (
-        "Epoch(train)  [1][ 50/100]  lr: 1e-02  eta: 0:10:00  time: 0.51  data_time: 0.08  memory: 99  loss: 1.1",
+        "Epoch(train)  [1][ 50/100]  lr: 1e-02  eta: 0:10:00  time: 0.51  data_time: 0.08  memory: "
+        "99  loss: 1.1",
         150,
         {"iteration-seconds": 0.51, "data-seconds": 0.08, "loss": 1.1},
     ),
     (
-        "[01/01 00:00:00 d2.utils.events]:  eta: 1:00:00  iter: 19  total_loss: 2.5  loss_cls: 1.2  time: 0.4521  "
+        "[01/01 00:00:00 d2.utils.events]:  eta: 1:00:00  iter: 19  total_loss: 2.5  loss_cls: 1.2 "
+        " time: 0.4521  "
         "last_time: 0.44  data_time: 0.0121  last_data_time: 0.01  lr: 0.0002",
         19,
         {"iteration-seconds": 0.4521, "data-seconds": 0.0121, "loss": 2.5},
     ),
     (
-        "2023-01-01 | INFO | train_inner | epoch 001: 100 / 2000 loss=9.1, ppl=500, wps=27000, ups=2, wpb=13000, "
+        "2023-01-01 | INFO | train_inner | epoch 001: 100 / 2000 loss=9.1, ppl=500, wps=27000, "
+        "ups=2, wpb=13000, "
         "bsz=400, num_updates=100, lr=1e-5, gnorm=1.2, loss_scale=8, train_wall=50",
         100,
         {

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,7 +40,7 @@ def test_lines_stand_evenly_and_extremes_are_among_them():
     steps = [int(line.split()[1].rstrip("/")) for line in lines]
     assert len(steps) < 1000
     assert {7_777, 11_111} <= set(steps)
-    assert max(after - before for before, after in zip(steps, steps[1:], strict=False)) < 300
+    assert max(after - before for before, after in pairwise(steps)) < 300
 
 
 def test_memory_is_bounded_where_the_size_is_unknown():

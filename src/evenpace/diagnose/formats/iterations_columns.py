@@ -88,7 +88,7 @@ _COLUMNS = (
     _named(
         "data-seconds",
         "s",
-        r"(?<![\w.-])(?:data(?:[ _](?:load(?:ing)?[ _])?time)?|Data)",
+        r"(?<![\w.-])(?:data(?:[ _-](?:wait|(?:load(?:ing)?[ _])?time))?|Data)",
         r"(?<=[\d.])(?![\d/:-])\s?(?P<unit>ms)?",
     ),
     _named("loss-scale", "", r"\b(?:reducing loss scale to|reducing to)"),
@@ -110,6 +110,13 @@ _STEPS = (
             r"\b(?:(?:Train )?Epoch|Train|EPOCH|epoch)(?:\(train\))?[:\s|]{0,3}\s{0,3}\[?"
             r"(?P<epoch>\d{1,6})\]?\s{0,4}(?:\[|BATCH )\s{0,8}(?P<step>\d{1,9})\s{0,8}/\s{0,8}"
             r"(?P<total>\d{1,9}|inf)"
+        ),
+    ),
+    (
+        "batch",
+        re.compile(
+            r"\b[eE]poch[:\s]{0,3}\[?\d{1,6}\]?[\s,|:-]{1,6}"
+            r"[bB]atch[:\s]{0,3}\[?(?:\d{1,9}-)?(?P<step>\d{1,9})\b"
         ),
     ),
     (

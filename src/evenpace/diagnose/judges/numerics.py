@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenpace.diagnose.formats.iterations import runs, trouble_after
+from evenpace.diagnose.formats.iterations_columns import LONGEST
 from evenpace.diagnose.model import NOBODY, Case, Line, Series, Sighting
 
 Array = NDArray[np.float64]
+_OWN_NAN = re.compile(
+    r"[Rr]ank (?P<rank>\d{1,7})(?:: found (?:NaN|Inf) in local|,[^:]{0,120}: Unexpected result (?:nan|inf))"
+    r"|Unexpected result (?:nan|inf) on rank (?P<on>\d{1,7})"
+)
+_ODD_NORM = re.compile(r"grad[ _]norm['\"]?[:=] {0,4}[-+]?(?:nan|inf)", re.IGNORECASE)
 _SHOWN = 8
 _LEAST = 8  # points of a loss that can be judged
 _START_UP = 50  # steps in which a loss scale may still fall to where it fits
@@ -25,12 +33,28 @@ _LASTS = 5
 
 
 def judge(case: Case) -> Iterable[Sighting]:
-    """Yield numeric trouble, once for each file, the most telling first."""
+    """Yield numeric trouble: once for each file the most telling of its series, and NaN on many ranks."""
+    yield from _many_ranks(case)
     for source in dict.fromkeys(series.source for series in case.series):
         own = [series for series in case.series if series.source == source]
         found = next(_of_source(case, own), None)
         if found is not None:
             yield found
+
+
+def _many_ranks(case: Case) -> Iterator[Sighting]:
+    """Yield that several ranks found NaN in what is their own: then no GPU alone made it."""
+    found: dict[int, Line] = {}
+    for line in case.lines:
+        if said := _OWN_NAN.search(line.text[:LONGEST]):
+            found.setdefault(int(said["rank"] or said["on"]), line)
+    if len(found) < 2:
+        return
+    shown = tuple(found.values())[: _SHOWN - 1]
+    odd = (line for line in case.lines if _ODD_NORM.search(line.text[:LONGEST]))
+    captures = {"count": str(len(found)), "many": ", ".join(map(str, sorted(found)[:16]))}
+    lines = tuple(dict.fromkeys((*shown, *islice(odd, 1))))
+    yield Sighting("nan-on-many-ranks", lines, NOBODY, (), captures, None, len(found))
 
 
 def _of_source(case: Case, own: Sequence[Series]) -> Iterator[Sighting]:
@@ -129,7 +153,8 @@ def _gradient_nan(norm: Series, losses: Sequence[Series]) -> Iterator[Sighting]:
     }
     odd = [not math.isfinite(value) for value in norm.values]
     both = sum(bad and line.number in zero for bad, line in zip(odd, norm.lines, strict=True))
-    if (len(odd) >= 2 * _LASTS and all(odd[-_LASTS:]) and not all(odd)) or both >= 2:
+    since = next((n for n, bad in enumerate(reversed(odd)) if not bad), len(odd))  # length of the odd end
+    if (since >= 3 and odd[: len(odd) - since].count(False) >= 2) or both >= 2:
         yield from _not_finite(norm, "grad-norm-nan")
 
 
@@ -192,13 +217,15 @@ class _Track:
         return rise > sigmas * self._noise and rise > _RISE * abs(level)
 
     def _confirmed(self, peak: int, level: float, rise: float) -> bool:
-        """Tell whether the gradient norm jumps too, or the loss is high in three lines in a row."""
+        """Tell whether the gradient norm jumps twice, or the loss is high in three lines in a row."""
         near = range(max(0, peak - 5), min(len(self._values), peak + 6))
         before = [self.norms.get(line.number, math.nan) for line in self._lines[: near.start + 1]]
         known = [value for value in before if math.isfinite(value)]
         around = [self.norms.get(self._lines[at].number, 0.0) for at in near]
-        if known and max(around) > 10 * float(np.median(known)):
+        if known and sorted(around)[-2] > 10 * float(np.median(known)):
             return True
+        if level <= _NEARLY_ZERO:
+            return False
         high = self._values > level + rise / 4
         return any(high[at : at + 3].all() for at in range(max(0, peak - 2), peak + 1) if at + 3 <= len(high))
 
@@ -242,7 +269,13 @@ class _Track:
             np.median([np.ptp(np.quantile(part, (0.1, 0.9))) for part in np.array_split(values, 10)])
         )
         rises = np.diff(levels[low:])
-        if low > 7 or rise < _RISE * abs(levels[low]) or rise < spread or rises.min() < -0.1 * rise:
+        if (
+            low > 7
+            or levels[low] < _NEARLY_ZERO
+            or rise < _RISE * abs(levels[low])
+            or rise < spread
+            or rises.min() < -0.1 * rise
+        ):
             return
         turn = (low + 1) * len(values) // 10 - 1
         lines = (*self._lines[-4:], *self._lines[max(0, turn - 3) : turn + 1])

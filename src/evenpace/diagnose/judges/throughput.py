@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.detect.shape import Kind, Shape, shape_of
+from evenpace.detect.shape import Kind, Shape, level_of, shape_of
 from evenpace.diagnose.formats.iterations import comparisons, runs, trouble_after
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Series, Sighting
 
@@ -58,12 +58,14 @@ def _shapes(case: Case, series: Series) -> Iterator[Sighting]:
         if len(run) < _FEWEST:
             continue
         part = _part(series, run)
-        shape = shape_of(_durations(part), expected)
-        if served and shape.kind is not Kind.LEVEL:
-            continue
+        shape = _level(part, expected) if served else shape_of(_durations(part), expected)
         if _matters(shape) and not _end_of_a_crash(case, part, shape):
             certainty = 0.4 if trouble_after(case, part.lines[-1]) else None
             yield replace(_sighting(part, shape), certainty=certainty)
+
+
+def _level(series: Series, expected: tuple[float, float] | None) -> Shape:
+    return level_of(_durations(series), expected) if expected else Shape()
 
 
 def _part(series: Series, run: range) -> Series:
@@ -139,7 +141,7 @@ def _evidence(series: Series, shape: Shape) -> tuple[Line, ...]:
     slow: Iterable[int]
     good: Iterable[int]
     if shape.kind in (Kind.STEP, Kind.EPISODE):
-        slow = range(shape.onset, min(shape.onset + _SHOWN, shape.end))
+        slow = (*range(shape.onset, min(shape.onset + _SHOWN, shape.end)),)
         good = range(max(0, shape.onset - _SHOWN), shape.onset)
     elif shape.kind is Kind.PERIODIC:
         slow, good = shape.indices[:_SHOWN], tuple(max(0, at - 1) for at in shape.indices[:_SHOWN])
