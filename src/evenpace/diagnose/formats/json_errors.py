@@ -26,6 +26,7 @@ _STRING = re2.compile(
     r'"(?:message|py_callstack|traceback|error|stack|error_message|errmsg)": ?"(?P<text>(?:[^"\\]|\\.)+)',
     options(),
 )
+_QUOTED = re2.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?$)', options())
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "/": "/", "r": ""}
 
 
@@ -71,7 +72,7 @@ def _blocks(lines: Iterable[Line]) -> Iterator[tuple[list[Line], Identity]]:
         if block and (line.source != block[0].source or len(block) >= _BLOCK):
             yield block, host
             block, host, depth = [], NOBODY, 0
-        if not block and not (text.rstrip().endswith("{") or _STRING.search(text)):
+        if not block and not (text.rstrip().endswith("{") or ('":' in text and _STRING.search(text))):
             continue
         if not block:
             named = _HOST.search(text)
@@ -88,17 +89,7 @@ def _blocks(lines: Iterable[Line]) -> Iterator[tuple[list[Line], Identity]]:
 
 def _bare(text: str) -> str:
     """Return a line without its strings, so that braces in messages do not count."""
-    out, inside, escaped = [], False, False
-    for letter in text:
-        if escaped:
-            escaped = False
-        elif letter == "\\":
-            escaped = inside
-        elif letter == '"':
-            inside = not inside
-        elif not inside:
-            out.append(letter)
-    return "".join(out)
+    return str(_QUOTED.sub("", text))
 
 
 def _processes(block: Sequence[Line]) -> Iterator[list[Line]]:

@@ -125,6 +125,7 @@ _ORDERS = [
         r"\] got (?P<signal>SIGTERM|SIGINT), exiting|Main process received (?P<name>SIGTERM|SIGINT)",
     )
 ]
+_ORDER_WORDS = ("signal", "forcefully", "Killing", "SIGTERM", "SIGINT")
 _MPI_NAME = re2.compile(
     r"Process name: \[\[\d+,\d+\],(?P<rank>\d+)\]|= +PID (?P<pid>\d+) RUNNING AT (?P<host>[\w.:-]+)",
     options(),
@@ -188,6 +189,8 @@ def identify(lines: Sequence[Line]) -> list[Line]:
 
 def _order(line: Line) -> Order | None:
     text = line.text[:_LONGEST]
+    if not any(word in text for word in _ORDER_WORDS):
+        return None
     for pattern in _ORDERS:
         if found := pattern.search(text):
             said = found.groupdict()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 
 import re2
 
@@ -31,6 +32,14 @@ _PREFIXES = [
         r"^(?P<host>[a-z][a-z0-9.-]{0,60}\d): ",
     )
 ]
+_STAMP, _CLOCK, _RANK, _RANK_OLD, _LOCAL, _MPI, _RAY, _POD, _TASK, _HOST = _PREFIXES
+_BY_FIRST = {
+    "[": (_STAMP, _RANK, _RANK_OLD, _LOCAL, _MPI, _POD),
+    "(": (_RAY,),
+    " ": (_TASK,),
+    **dict.fromkeys("0123456789", (_STAMP, _CLOCK, _TASK)),
+    **dict.fromkeys(ascii_lowercase, (_HOST,)),
+}
 _HEAD = re2.compile(r"(?P<original>Original )?Traceback \(most recent call last\):", options())
 _FRAME = re2.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<name>.+))?$', options())
 _ERROR = re2.compile(
@@ -108,7 +117,7 @@ def split_prefix(text: str) -> tuple[Identity, str, str]:
     """Return who printed a line by the prefixes that launchers put before it, the prefixes, and the rest."""
     who, rest = NOBODY, text[:_LONGEST]
     for _ in range(3):
-        for prefix in _PREFIXES:
+        for prefix in _BY_FIRST.get(rest[:1], ()):
             if found := prefix.search(rest):
                 who = who.or_else(from_captures({k: v for k, v in found.groupdict().items() if v}))
                 rest = rest[found.end() :]

@@ -57,20 +57,27 @@ _FAILED = re2.compile(
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return that a run had ended before the first trouble, as the file that shows it says."""
-    for source in case.sources:
-        lines = [line for line in case.lines if line.source == source.name]
-        done = _end(lines)
-        if done is None:
-            continue
-        before = any(_FAILED.search(line.text[:_LONGEST]) for line in lines[:done])
-        after = [line for line in lines[done + 1 :] if _TEARDOWN.search(line.text[:_LONGEST])]
-        saved = [line for line in lines[: done + 1 + _SOON] if _SAVED.search(line.text[:_LONGEST])]
-        if before or not after or _starts_again(lines[done + 1 :]) or _elsewhere(case, source.name):
-            continue
-        if _is_over(lines[done], saved, after):
-            evidence = (after[0], lines[done], *saved[-1:], *after[1:2])
+    files: dict[str, list[Line]] = {}
+    for line in case.lines:
+        files.setdefault(line.source, []).append(line)
+    troubled = {line.source for line in case.lines if _is_trouble_elsewhere(line)}
+    for source, lines in files.items():
+        if not troubled - {source} and (evidence := _after_the_end(lines)):
             yield Sighting("trouble-after-the-end", evidence, NOBODY, ())
             return
+
+
+def _after_the_end(lines: list[Line]) -> tuple[Line, ...]:
+    """Return the first trouble and the end before it, if all trouble came after the work was done."""
+    done = _end(lines)
+    if done is None:
+        return ()
+    before = any(_FAILED.search(line.text[:_LONGEST]) for line in lines[:done])
+    after = [line for line in lines[done + 1 :] if _TEARDOWN.search(line.text[:_LONGEST])]
+    saved = [line for line in lines[: done + 1 + _SOON] if _SAVED.search(line.text[:_LONGEST])]
+    if before or not after or _starts_again(lines[done + 1 :]) or not _is_over(lines[done], saved, after):
+        return ()
+    return (after[0], lines[done], *saved[-1:], *after[1:2])
 
 
 def _end(lines: list[Line]) -> int | None:
@@ -102,11 +109,7 @@ def _starts_again(lines: list[Line]) -> bool:
     return any(_GOING_ON.search(line.text[:_LONGEST]) for line in lines)
 
 
-def _elsewhere(case: Case, source: str) -> bool:
-    """Tell whether another file holds trouble of its own, such as a kernel's."""
-    return any(
-        line.source != source
-        and _FAILED.search(line.text[:_LONGEST])
-        and not _TEARDOWN.search(line.text[:_LONGEST])
-        for line in case.lines
-    )
+def _is_trouble_elsewhere(line: Line) -> bool:
+    """Tell whether a line, in another file, holds trouble of its own, such as a kernel's."""
+    text = line.text[:_LONGEST]
+    return _FAILED.search(text) is not None and _TEARDOWN.search(text) is None
