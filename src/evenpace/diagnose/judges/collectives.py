@@ -130,7 +130,7 @@ def _reported(case: Case, named: Sequence[Named], stuck: Sequence[Stuck], world:
 
 def _is_half(blamed: Sequence[int], world: World) -> bool:
     """Tell whether so many ranks are named that the fault is hardly theirs."""
-    return len(blamed) > 1 and 2 * len(blamed) >= (world.size or max(blamed) + 1)
+    return len(blamed) > 1 and 2 * len(blamed) >= (world.size or max((*world.seen, *blamed)) + 1)
 
 
 def after_death(case: Case, blamed: Iterable[int]) -> float | None:
