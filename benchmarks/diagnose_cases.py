@@ -70,7 +70,7 @@ def _score_all(known: Known, verbose: bool) -> list[Score]:
 
 def _show_wrong(name: str, expected: dict[str, Any], said: Finding | None, one: Score) -> None:
     wrong = [part for part, right in one.right.items() if not right]
-    print(f"{name}: {', '.join(wrong)}  must_not {one.must_not or '-'}")
+    print(f"{name}: {', '.join(wrong)}; innocent {one.innocent or '-'}; must_not {one.must_not or '-'}")
     print(f"    want {expected['category']} {_short(expected.get('culprit') or {})}")
     print(f"    said {said and said.phrase} {said and said.fault} {_named(said)}")
     if "evidence" in wrong:

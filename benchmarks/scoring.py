@@ -61,12 +61,11 @@ def score(expected: dict[str, Any], said: Finding | None) -> Score:
         "advice": _advised(said, expected["advice_keywords"]),
         "evidence": all(_quoted(said, text) for text in expected["evidence"]),
     }
-    accused = any(named[place] for place in PLACES)
     broken = [rule for rule in expected["must_not"] if _breaks(rule, category, named)]
     return Score(
         expected["id"],
         right,
-        innocent=_text(named) if accused and not culprit else "",
+        innocent=_text(_innocent(expected["culprit"], named)),
         must_not=json.dumps(broken) if broken else "",
     )
 
@@ -101,6 +100,14 @@ def _culprit(expected: dict[str, Any], named: dict[str, set[str]]) -> bool:
     if not places:
         return not any(named[place] for place in PLACES)
     return all(named[place] == _wanted(expected, place) for place in places)
+
+
+def _innocent(expected: dict[str, Any], named: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Return whom the answer accuses and should not have; a place that the right answer leaves open is free."""
+    judged = [place for place in PLACES if expected.get(place) is not None]
+    if not expected["identifiable_from_log"] or (not judged and expected.get("local_rank") is None):
+        return {place: named[place] for place in PLACES}
+    return {place: named[place] - _wanted(expected, place) for place in judged}
 
 
 def _advised(said: Finding | None, keywords: list[str]) -> bool:

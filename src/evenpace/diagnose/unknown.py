@@ -28,7 +28,7 @@ _HARMLESS = re.compile(
 _FAILED = re.compile(
     r"Traceback \(most recent call last\)|core dumped|Segmentation fault|terminate called|Fatal Python error|"
     r"\bFATAL\b|\bfatal error\b|exits? with (?:return|exit)? ?code ?[=:]? ?-?[1-9]|Exited with exit code [1-9]|"
-    r"exitcode ?:? ?-?[1-9]|^\S{0,60}(?:Error|Exception): |\bFAILED\b|\bERROR\b|\bKilled\b|NCCL WARN|Aborted",
+    r"[Aa]ssertion failed|NVRM: .{0,200}\bfailed\b|exitcode ?:? ?-?[1-9]|^\S{0,60}(?:Error|Exception): |\bFAILED\b|\bERROR\b|\bKilled\b|NCCL WARN|Aborted",
 )
 
 
@@ -72,5 +72,6 @@ def _score(kind: Template, place: float) -> float:
     strong = 2.0 if _FAILED.search(line.text) else 0.0
     bad = 3.0 if sounds_bad(line) else 0.0
     frame = 3.0 if line.text.lstrip().startswith(("File ", "frame #")) else 0.0
+    unfinished = 2.5 if line.format == "progress" and "100%" not in line.text else 0.0
     boring = 1.0 if line.format == "iteration" or _HARMLESS.search(line.text) else 0.0
-    return strong + bad + place + 1 / kind.count - frame - boring
+    return strong + bad + unfinished + place + 1 / kind.count - frame - boring
