@@ -146,7 +146,8 @@ def after_death(case: Case, blamed: Iterable[int]) -> float | None:
 def _sequence(one: Named) -> dict[str, str]:
     if one.seq is None:
         return {}
-    return {"sequence": str(one.seq + 1 if one.how == "finished" else one.seq)}
+    seq = str(one.seq + 1 if one.how == "finished" else one.seq)
+    return {"sequence": seq, "where": f"#{seq}"}
 
 
 def _is_everybody(one: Named, others: Sequence[Named], world: World) -> bool:

@@ -77,8 +77,14 @@ def _differing(block: Block) -> Iterator[Sighting]:
 
 
 def _of_block(block: Block) -> dict[str, str]:
-    said = {"operation": block.op.rpartition(":")[2] or block.op, "sequence": block.seq, "group": block.group}
-    return said | ({"where": block.where, "caller": block.caller} if block.where else {})
+    operation = block.op.rpartition(":")[2] or block.op
+    return _captures(operation, block.seq, block.group, block.where, block.caller)
+
+
+def _captures(operation: str, seq: str, group: str, where: str, caller: str) -> dict[str, str]:
+    """Return the captures; where no frame is known, the call is named by its operation and number."""
+    said = {"operation": operation, "sequence": seq, "group": group}
+    return said | {"where": where or f"#{seq}", "caller": caller if where else operation}
 
 
 def _compared(dumps: Mapping[int, Dump]) -> Iterator[Sighting]:
@@ -201,8 +207,7 @@ def _of_entry(entry: Entry, dumps: Mapping[int, Dump]) -> dict[str, str]:
     name = next(
         (dump.names[entry.group] for dump in dumps.values() if entry.group in dump.names), entry.group
     )
-    said = {"operation": entry.op, "sequence": str(entry.seq), "group": name}
-    return said | ({"where": entry.where, "caller": entry.caller} if entry.where else {})
+    return _captures(entry.op, str(entry.seq), name, entry.where, entry.caller)
 
 
 def _alone(dumps: Sequence[Dump]) -> Iterator[Sighting]:
