@@ -19,11 +19,11 @@ from scoring import PARTS, PLACES, Score, _named, _quoted, answer, cases, read_c
 
 from evenpace.diagnose.engine import standing_out
 from evenpace.diagnose.model import Case
+from evenpace.diagnose.signature import UNEXPLAINED
 from evenpace.findings import Finding
 
 BARS = {"category": 0.90, "culprit": 0.90, "advice": 0.95, "evidence": 0.90}
 UNKNOWN_BAR = 0.90
-UNKNOWN = ("unexplained-failure", "unrecognised-lines")
 Known = dict[str, tuple[dict[str, Any], Case]]
 
 
@@ -132,7 +132,7 @@ def _is_unknown(expected: dict[str, Any], case: Case, without: set[str]) -> bool
     if said is None:
         shown = "\n".join(line.text for line in standing_out(case))
         return all(text in shown for text in expected["evidence"])
-    if said.fault not in UNKNOWN or any(_named(said)[place] for place in PLACES):
+    if said.fault != UNEXPLAINED or any(_named(said)[place] for place in PLACES):
         return False
     return all(_quoted(said, text) for text in expected["evidence"])
 

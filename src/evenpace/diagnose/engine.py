@@ -15,9 +15,8 @@ from evenpace.diagnose.matching import Matcher
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 from evenpace.diagnose.roster import roster_of
 from evenpace.diagnose.signature import UNEXPLAINED, Signature, signatures
-from evenpace.diagnose.unknown import rare, says_failed, unusual
+from evenpace.diagnose.unknown import rare, says_failed
 
-UNRECOGNISED = "unrecognised-lines"
 MOST_EVIDENCE = 14
 MOST_UNKNOWN = 28
 MOST_VICTIMS = 64
@@ -149,16 +148,15 @@ def _missing(culprit: Identity, signature: Signature, case: Case) -> tuple[str, 
 
 
 def _unexplained(case: Case, verdict: Verdict, noise: set[tuple[str, int]]) -> list[Diagnosis]:
-    failed = bool(verdict.consequences) or says_failed(case, noise)
-    if not failed and not unusual(case, noise):
+    if not verdict.consequences and not says_failed(case, noise):
         return []
     unique = {(line.source, line.number, line.text): line for line in _to_look_at(case, verdict, noise)}
     victims = [one for claim in verdict.consequences for one in (claim.culprit, *claim.victims) if one]
     return [
         Diagnosis(
             None,
-            UNEXPLAINED if failed else UNRECOGNISED,
-            "critical" if failed else "info",
+            UNEXPLAINED,
+            "critical",
             0.3,
             victims=tuple(dict.fromkeys(victims))[:MOST_VICTIMS],
             lines=tuple(unique.values())[:MOST_UNKNOWN],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from math import log
@@ -74,7 +74,7 @@ def explain(question: str) -> Answer:
     """Explain `question`: a code, a line, or several lines of one log."""
     question = question[:_LONGEST]
     lines = read_lines("question", question)
-    sure = list(_seen(lines, signatures()))
+    sure = _rooted(list(_seen(lines, signatures())))
     shown = {meaning.key for meaning in sure}
     accused = any(meaning.standing in ("cause", "hint") for meaning in sure)
     possible = [one for one in _seen(lines, _loosened()) if one.key not in shown][:MOST_POSSIBLE]
@@ -95,6 +95,23 @@ def _seen(lines: list[Line], known: Mapping[str, Signature]) -> Iterator[Meaning
     order = sorted(found, key=lambda name: (_ROLES[known[name].role], -known[name].content.certainty, name))
     for name in order:
         yield _of_signature(known[name], found[name], certain=known is signatures())
+
+
+def _rooted(meanings: list[Meaning]) -> list[Meaning]:
+    """Return the meanings with those that follow from another one as consequences of it, behind it."""
+    known = signatures()
+    roots = [one for one in meanings if not any(known[by.key].explains(known[one.key]) for by in meanings)]
+    if not roots:
+        return meanings
+    rest = [one for one in meanings if one not in roots]
+    return roots + [_following(one) for one in rest]
+
+
+def _following(one: Meaning) -> Meaning:
+    """Return a cause as the consequence that it is here."""
+    if one.standing not in ("cause", "hint"):
+        return one
+    return replace(one, standing="consequence", certainty=None, culprit=NOBODY)
 
 
 @cache

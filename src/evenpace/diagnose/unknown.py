@@ -37,11 +37,6 @@ def sounds_bad(line: Line) -> bool:
     return _ERROR.search(line.text) is not None and _HARMLESS.search(line.text) is None
 
 
-def unusual(case: Case, known: Collection[tuple[str, int]]) -> bool:
-    """Tell whether some line, other than the `known` ones, reports an error."""
-    return any(sounds_bad(line) for line in case.lines if (line.source, line.number) not in known)
-
-
 def says_failed(case: Case, known: Collection[tuple[str, int]]) -> bool:
     """Tell whether some line, other than the `known` ones (source, number), says that the run failed."""
     return any(

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.diagnose.formats.iterations_columns import LONGEST, columns_of, place_in, place_of
+from evenpace.diagnose.formats.iterations_columns import columns_of
+from evenpace.diagnose.formats.iterations_places import LONGEST, place_in, place_of
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Series
 
 POINTS = 20_000  # of a series, at most

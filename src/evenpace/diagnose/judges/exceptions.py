@@ -80,12 +80,21 @@ _NOT_ITS_OWN = re2.compile(
     r"other (?:ranks?|processes|workers|nodes)|remote process exited|peer|pipe closed|broken process pool",
     options(),
 )
+_GOING_ON = re2.compile(
+    r"(?i)\b(?:iteration|step|iter|epoch)\w*['\"]?[ :=\[]{0,4}\d.{0,200}?\bloss|\bloss['\"]?[:= ]{1,3}\d",
+    options(),
+)
+_MOST = 512  # ranks whose lines are shown to say the same
+_WENT_ON = 5  # iteration lines after an exception that show that training survived it
 _STOPPED = frozenset({1, 2, 15})
 
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return the exception of the program or of one rank that follows from nothing else."""
     own = [one for one in _all(case) if _is_own(one)]
+    if own:
+        went_on = _last_steps(case.lines)
+        own = [one for one in own if one.line is None or one.line.number > went_on.get(one.line.source, 0)]
     if not own:
         return
     alike: dict[tuple[str, str, int], list[Traceback]] = {}
@@ -96,6 +105,15 @@ def judge(case: Case) -> Iterable[Sighting]:
     first = min(own, key=_when)
     group = next(group for group in alike.values() if any(one is first for one in group))
     yield from _verdict(group, own)
+
+
+def _last_steps(lines: Sequence[Line]) -> dict[str, int]:
+    """Return of each file the number of the line after which fewer than _WENT_ON iteration lines come."""
+    steps: dict[str, list[int]] = {}
+    for line in lines:
+        if "loss" in line.text and _GOING_ON.search(line.text[:_LONGEST]):
+            steps.setdefault(line.source, []).append(line.number)
+    return {source: numbers[-_WENT_ON] for source, numbers in steps.items() if len(numbers) >= _WENT_ON}
 
 
 def _all(case: Case) -> Iterator[Traceback]:
@@ -144,7 +162,8 @@ def _verdict(group: Sequence[Traceback], own: Sequence[Traceback]) -> Iterator[S
     """Yield the exception: with its rank if it alone raised it, with nobody if it is the program's."""
     first = min(group, key=_when)
     frame = user_frame(first)
-    evidence = _evidence(first)
+    alike = [one.line for one in group if one is not first and one.line is not None]
+    evidence = (*_evidence(first), *alike[:_MOST])
     captures = {"exception": first.root.kind, "message": first.root.message[:300]}
     captures |= {"file": frame.file, "line": str(frame.line)} if frame else {}
     ranks = {one.printer.rank for one in group if one.printer.rank is not None}

@@ -14,6 +14,7 @@ from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 _LONGEST = 16 * 1024
 _TERM = frozenset({1, 2, 10, 12, 15})
 _ABORT, _KILL = 6, 9
+_OWN_CODES = range(3, 125)  # not those of any exception (1), of wrong usage (2), or of a shell
 _NEAR = 12  # lines before a crash in which a complaint may tell its cause
 _CRASH = {11: "process-segfault", 7: "sigbus-exit", 4: "process-crash", 8: "process-crash"}
 _UNNAMED = {11: "crash-unnamed", 7: "sigbus-exit", 4: "crash-unnamed", 8: "crash-unnamed"}
@@ -229,7 +230,10 @@ _RAY_SEQUEL = re2.compile(
 def _only_codes(processes: Sequence[_Process]) -> Iterator[Sighting]:
     """Yield that the log holds exit codes and nothing else; torchrun's first failure is nobody's fault."""
     failed = [one for one in processes if one.code not in (None, 0)]
-    if failed:
+    own = [one for one in failed if one.code in _OWN_CODES and one.who]
+    if len(own) == 1 and all(one is own[0] or one.signal in (*_TERM, _ABORT) for one in failed):
+        yield Sighting("own-exit-code", own[0].lines, own[0].who, (), _captures(own[0]))
+    elif failed:
         line = failed[0].lines[0]
         yield Sighting("exit-code-only", (line,), NOBODY, (), _captures(failed[0]), count=len(failed))
 

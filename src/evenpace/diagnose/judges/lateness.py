@@ -24,6 +24,7 @@ _SHARDED = re.compile(
 )
 _ON_RANK = re.compile(r"(?i)\bon (?:only )?rank (\d{1,6})\b")
 _KEPT = 6
+_GUESS = 0.5  # less certain than this, it is a hint
 _USUAL_LIMIT = 1800.0  # seconds, where no timeout says its own
 _LAST = 6  # lines after which a beginning of some work no longer is the last that was heard
 
@@ -153,10 +154,15 @@ def _spans(bar: re.Match[str], limit: float | None) -> bool:
     return limit is not None and int(bar["percent"]) < 100 and 0.9 * limit <= elapsed <= 1.3 * limit + 120
 
 
-def _late(line: Line, wait: _Wait, captures: dict[str, str], certainty: float | None) -> Sighting:
+def _late(line: Line, wait: _Wait, captures: dict[str, str], certainty: float | None) -> Sighting | None:
+    """Return that somebody was late with own work, unless all ranks are known to have waited."""
+    if wait.world.size is not None and not wait.world.absent(wait.reporters):
+        return None
     rank = wait.late(line)
     lines = evidence(line, wait.lines)
     name = "preprocessing-outlasts-timeout" if rank is None else "rank-late-preprocessing"
+    if certainty is not None and certainty < _GUESS and not _ON_RANK.search(line.text[:_LONGEST]):
+        name, certainty = "own-work-was-last", None
     culprit = NOBODY if rank is None else ranks([rank])
     return Sighting(name, lines, culprit, _victims(wait), captures, certainty)
 

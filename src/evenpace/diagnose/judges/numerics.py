@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenpace.diagnose.formats.iterations import runs, trouble_after
-from evenpace.diagnose.formats.iterations_columns import LONGEST
+from evenpace.diagnose.formats.iterations_places import LONGEST
 from evenpace.diagnose.model import NOBODY, Case, Line, Series, Sighting
 
 Array = NDArray[np.float64]
