@@ -156,6 +156,21 @@ def test_megatron_says_which_rank_builds() -> None:
     assert (one.signature, one.culprit.rank) == ("rank-late-preprocessing", 0)
 
 
+def test_all_that_waited_were_not_late() -> None:
+    late = "\n".join(caught(rank) for rank in range(4))
+    assert judged("world size: 4\n" + BAR.format(label="Map") + "\n" + late) == []
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["Loading model from /m", "Loading checkpoint shards:  50%|█████     | 2/4 [00:40<00:40, 20.1s/it]"],
+)
+def test_what_was_heard_last_is_a_hint_only(last: str) -> None:
+    (one,) = judged(f"{last}\n{caught(3)}")
+    assert one.signature == "own-work-was-last"
+    assert judged("\n".join([last, *("a line" for _ in range(9)), STEP, caught(3)])) == []
+
+
 def test_late_root_of_a_group_is_nobody_of_the_job() -> None:
     said = (
         "[1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d, but got error: "
