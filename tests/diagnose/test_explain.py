@@ -48,6 +48,17 @@ def test_what_needs_another_line_is_only_possible() -> None:
     assert both["port-fixed-in-program"]
 
 
+def test_what_follows_from_another_line_is_a_consequence_and_accuses_nobody() -> None:
+    answer = explain(
+        "[c10d] The IPv6 network addresses of (no-host, 29883) cannot be retrieved (gai error: -2 - x).\n"
+        "The client socket has timed out after 8000ms while trying to connect to (no-host, 29883)."
+    )
+    standing = {meaning.key: meaning.standing for meaning in answer.meanings}
+    assert standing["endpoint-unresolvable"] == "cause"
+    assert standing["c10d-endpoint-timeout"] == "consequence"
+    assert not any(meaning.culprit for meaning in answer.meanings)
+
+
 def test_a_code_leads_to_the_signature_that_treats_it() -> None:
     (meaning,) = explain("Xid 79").meanings
     assert meaning.treated_by == ("xid-79",)
