@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.diagnose.judges.seen import seen
 
-from evenpace.diagnose.judges.exceptions import judge
+from evenpace.diagnose.judges import exceptions
+from evenpace.diagnose.model import Case, Sighting
+
+
+def judge(case: Case) -> list[Sighting]:
+    """Return what is seen besides the exceptions that only follow."""
+    return [one for one in exceptions.judge(case) if one.signature != "exit-exception"]
 
 
 def raised(kind: str, rank: int | None = None, file: str = "/srv/own/step.py") -> str:
@@ -79,3 +85,15 @@ def test_exception_inside_json_names_its_rank() -> None:
     text = f"job n7 restart 0 fails: {{\n{inside}\n}}"
     (one,) = seen(judge, text)
     assert (one.signature, one.culprit.rank, one.culprit.host) == ("rank-exception", 12, "n7")
+
+
+def test_exception_that_training_survived_is_no_cause() -> None:
+    steps = "\n".join(f"step {at} loss 2.1" for at in range(6))
+    assert seen(judge, raised("ValueError: upload failed") + "\n" + steps) == []
+    assert seen(judge, steps + "\n" + raised("ValueError: bad shape"))
+
+
+def test_lost_connection_is_told_as_a_consequence() -> None:
+    lost = raised("ConnectionResetError: [Errno 104] Connection reset by peer", 1)
+    assert [one.signature for one in seen(exceptions.judge, lost)] == ["exit-exception"]
+    assert seen(exceptions.judge, raised("RuntimeError: CUDA error: misaligned address", 1)) == []

@@ -101,3 +101,10 @@ def test_container_killed_for_another_reason_than_its_limit() -> None:
 
 def test_nothing_is_said_of_a_clean_end() -> None:
     assert seen(judge, "step 10 loss 1.2\n[INFO] [launch.py:347:main] Process 903 exits successfully.") == []
+
+
+def test_code_that_no_exception_has_is_the_ranks_own() -> None:
+    (one,) = seen(judge, table((0, -15, "n1"), (1, -15, "n1"), (2, 42, "n1")))
+    assert (one.signature, one.culprit.rank, one.captures["code"]) == ("own-exit-code", 2, "42")
+    (one,) = seen(judge, table((0, -15, "n1"), (1, 42, "n1"), (2, 42, "n1")))
+    assert (one.signature, bool(one.culprit)) == ("exit-code-only", False)

@@ -67,6 +67,14 @@ _SEQUEL_KINDS = frozenset(
         ),
     }
 )
+_MEMORY = frozenset(
+    {"OutOfMemoryError", "MemoryError", "OutOfMemory", "AcceleratorError", "DistBackendError"}
+)
+_GONE = re2.compile(
+    r"(?i)connection (?:closed|reset|was likely closed)|broken pipe|remote process exited|ncclRemoteError|"
+    r"pipe closed|failed to recv, got 0 bytes",
+    options(),
+)
 _NOT_ITS_OWN = re2.compile(
     r"(?i)nccl|\bgloo\b|c10d|ProcessGroup|connection (?:closed|reset|refused|was likely closed|timed out)|"
     r"broken pipe|socket|timed out|timeout|watchdog|barrier|collective|rendezvous|TCPStore|store->|"
@@ -91,7 +99,11 @@ _STOPPED = frozenset({1, 2, 15})
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return the exception of the program or of one rank that follows from nothing else."""
-    own = [one for one in _all(case) if _is_own(one)]
+    every = list(_all(case))
+    for one in every:
+        if one.kind and _follows(one) and _follows(one.root):
+            yield Sighting("exit-exception", (one.line or one.lines[-1], *one.lines[:1]))
+    own = [one for one in every if _is_own(one)]
     if own:
         went_on = _last_steps(case.lines)
         own = [one for one in own if one.line is None or one.line.number > went_on.get(one.line.source, 0)]
@@ -145,6 +157,14 @@ def _is_own(one: Traceback) -> bool:
     )
 
 
+def _follows(one: Traceback) -> bool:
+    """Tell whether an exception only says that others are gone, or that its own process was told to end."""
+    return (
+        _name(one) in _SEQUEL_KINDS - _MEMORY
+        or _GONE.search(f"{one.kind}: {one.message}"[:_LONGEST]) is not None
+    )
+
+
 def _foreign(one: Traceback) -> bool:
     return _NOT_ITS_OWN.search(f"{one.kind}: {one.message}"[:_LONGEST]) is not None
 
@@ -163,6 +183,7 @@ def _verdict(group: Sequence[Traceback], own: Sequence[Traceback]) -> Iterator[S
     first = min(group, key=_when)
     frame = user_frame(first)
     alike = [one.line for one in group if one is not first and one.line is not None]
+    alike += [link.lines[0] for one in group for link in (one, one.root) if link.lines]
     evidence = (*_evidence(first), *alike[:_MOST])
     captures = {"exception": first.root.kind, "message": first.root.message[:300]}
     captures |= {"file": frame.file, "line": str(frame.line)} if frame else {}
