@@ -54,6 +54,14 @@ def test_few_points_suffice_for_an_unmistakable_step():
     assert shape_of(np.array([50.0, 50.0, 60.0])).kind is Kind.NONE
 
 
+def test_few_points_that_slow_down_one_after_another():
+    shape = shape_of(np.array([1.0, 1.01, 1.1, 1.25, 1.4, 1.52, 1.53, 1.535]))
+    assert shape.kind is Kind.STEP
+    assert shape.onset == 3
+    assert shape_of(np.array([1.0, 1.08, 1.16, 1.25, 1.33, 1.42, 1.5])).kind is Kind.DRIFT
+    assert shape_of(np.array([1.0, 1.01, 1.0, 1.02, 1.0, 1.01, 1.3])).kind is Kind.NONE
+
+
 def test_warm_up_is_no_shape():
     durations = healthy(3, 60, spikes=0)
     durations[:3] *= [40, 3, 1.3]

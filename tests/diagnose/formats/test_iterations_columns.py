@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenpace.diagnose.formats.iterations_columns import columns_of, place_of
+from evenpace.diagnose.formats.iterations_columns import columns_of
+from evenpace.diagnose.formats.iterations_places import place_of
 
 
 def read(text):

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evenpace.diagnose.formats.iterations import series_of
 from evenpace.diagnose.judges.numerics import judge
@@ -157,3 +159,15 @@ def test_nan_on_many_ranks_is_nobodys():
     assert not found.culprit
     assert (found.captures["count"], found.captures["many"]) == ("2", "4, 19")
     assert seen([nan_of(4), nan_of(4)]) == []
+
+
+FIELD = st.sampled_from(["nan", "inf", "0.0", "-1", "2.5", "1e30", "2.4", "9.9", "-inf"])
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 300), FIELD, FIELD, FIELD), max_size=90))
+def test_any_series_are_taken(rows):
+    texts = [f"step {step} loss {one} grad_norm {two} loss_scale {three}" for step, one, two, three in rows]
+    for found in judge(case(texts)):
+        assert 0 < len(found.lines) <= 8
+        assert not found.culprit

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evenpace.diagnose.formats.iterations import series_of
 from evenpace.diagnose.judges.throughput import judge
@@ -153,3 +155,17 @@ def test_the_same_drop_on_every_rank_is_one_finding():
     (found,) = judge(Case(tuple(Source(f"rank{n}.log") for n in range(4)), tuple(lines), series_of(lines)))
     assert (found.signature, found.count) == ("throughput-step", 4)
     assert not found.culprit
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 99), st.floats(-1, 1e6), st.integers(0, 5)), max_size=90))
+def test_any_series_are_taken(rows):
+    lines = [
+        Line("out", number, f"step {step} tok/s {pace:.2f}", Identity(rank=rank))
+        for number, (step, pace, rank) in enumerate(rows, start=1)
+    ]
+    found = judge(
+        Case((Source("out"),), tuple(lines), series_of(lines), expected=(1, 2, "tokens-per-second"))
+    )
+    for sighting in found:
+        assert 0 < len(sighting.lines) <= 8

@@ -71,7 +71,7 @@ _COLUMNS = (
     ),
     _named(_SECONDS, "iter time (s)", r"\biter time \(s\)"),
     _named(_SECONDS, "Batch (t)", r"\bBatch \(t\)"),
-    _named(_SECONDS, "time|Time|timing", _NOT_TOTAL + _TIME, r"(?![\d:/-])\s?(?P<unit>ms)?"),
+    _named(_SECONDS, "time|Time|timing", r"(?=[tTsbi])" + _NOT_TOTAL + _TIME, r"(?![\d:/-])\s?(?P<unit>ms)?"),
     _named(_SECONDS, "dt", r"(?<![\w-])dt", r"\s?(?P<unit>ms|s)\b"),
     _united(_SECONDS, "s/it|s/step|sec/step|sec/it", r" ?(?:s/it|s/step|sec/step|sec/it|s/iter)\b"),
     _united(
@@ -117,8 +117,9 @@ _COLUMNS = (
     _named(
         "loss",
         "loss|Loss",
-        r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )(?:(?:lm|train|training|"
-        r"reduced_train|avr|avg|tr|total|mean|ce|nll|global_avg|loss_metrics/global_avg)[ _])?[lL]oss",
+        r"(?=[lLtramcng])(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )(?:(?:lm|train|"
+        r"training|reduced_train|avr|avg|tr|total|mean|ce|nll|global_avg|"
+        r"loss_metrics/global_avg)[ _])?[lL]oss",
     ),
 )
 
