@@ -30,6 +30,7 @@ _LONGEST = 1 << 20  # characters
 _ROLES = {"cause": 0, "hint": 1, "consequence": 2, "marker": 3, "noise": 4}
 _WORD = re.compile(r"[^\W\d_][\w.-]{2,40}")
 _IDENTIFIER = re.compile(r"_|[a-z][A-Z]|^[A-Z]{4,}$")
+_PLAIN = ("errno", "exits", "signals")  # kinds that add nothing to a line whose cause is known
 _SENDS_HERE = "evenpace explain"  # a signature of any code, whose advice is to look it up
 _MILD = ("ignore", "follow", "watch")
 _NEAR_SHARE = 0.3  # of the question's words, by weight
@@ -81,7 +82,8 @@ def explain(question: str) -> Answer:
     coded = [
         meaning
         for asked in asked_codes(question)
-        if not (accused and asked.by_words) and not shown & set((meaning := _of_code(asked)).treated_by)
+        if not (accused and (asked.by_words or asked.code.kind in _PLAIN))
+        and not shown & set((meaning := _of_code(asked)).treated_by)
     ]
     meanings = (*sure, *coded, *possible)[:MOST_MEANINGS]
     return Answer(question, meanings, () if meanings else tuple(_near(question)))
@@ -98,12 +100,12 @@ def _seen(lines: list[Line], known: Mapping[str, Signature]) -> Iterator[Meaning
 
 
 def _rooted(meanings: list[Meaning]) -> list[Meaning]:
-    """Return the meanings with those that follow from another one as consequences of it, behind it."""
+    """Return the meanings with those that follow from another one as its consequences; its mere hints go."""
     known = signatures()
     roots = [one for one in meanings if not any(known[by.key].explains(known[one.key]) for by in meanings)]
     if not roots:
         return meanings
-    rest = [one for one in meanings if one not in roots]
+    rest = [one for one in meanings if one not in roots and one.standing != "hint"]
     return roots + [_following(one) for one in rest]
 
 
