@@ -111,7 +111,7 @@ def _rooted(meanings: list[Meaning]) -> list[Meaning]:
 
 def _following(one: Meaning) -> Meaning:
     """Return a cause as the consequence that it is here."""
-    if one.standing not in ("cause", "hint"):
+    if one.standing != "cause":
         return one
     return replace(one, standing="consequence", certainty=None, culprit=NOBODY)
 
