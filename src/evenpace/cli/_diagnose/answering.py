@@ -12,14 +12,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from evenpace.diagnose.engine import diagnose, standing_out
 from evenpace.diagnose.expect import expected
-from evenpace.diagnose.model import Case
 from evenpace.diagnose.reading import Progress, read
 from evenpace.diagnose.sources import Inputs, find
-from evenpace.diagnose.telling import finding, quotation
 from evenpace.errors import Problem
-from evenpace.report.answer import Answer, forms, with_incidents
+from evenpace.report.answer import Answer, answer_of, forms
 from evenpace.report.answer.text import print_answer
 from evenpace.report.show import terminal
 
@@ -47,20 +44,6 @@ def run(
         write_bundle(redact, answer, inputs.files)
     _show(answer, form, None if to_terminal else Path(str(output)))
     return 1 if answer.findings else 0
-
-
-def answer_of(case: Case, inputs: Inputs, lang: str) -> Answer:
-    """Return what is said about a case, in `lang`, with the incidents that looked the same."""
-    found = tuple(finding(one, lang) for one in diagnose(case))
-    return Answer(
-        with_incidents(found, lang),
-        lang,
-        () if found else tuple(quotation(line) for line in standing_out(case)),
-        [source.name for source in case.sources],
-        sum(source.size for source in case.sources),
-        sum(source.lines for source in case.sources),
-        inputs.skipped,
-    )
 
 
 def _nothing_read(inputs: Inputs) -> str:

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from evenpace.findings import Evidence, Finding
+from evenpace.diagnose.engine import diagnose, standing_out
+from evenpace.diagnose.model import Case
+from evenpace.diagnose.sources import Inputs
+from evenpace.diagnose.telling import finding, quotation
+from evenpace.findings import Evidence, Finding, IncidentLink
 from evenpace.report.incidents import alike
+
+Alike = Callable[[Finding, str], tuple[IncidentLink, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Hold what a diagnosis said, what it was read from, and what was left out: reason → names of files.
 
-    `unusual` are lines to look at where nothing was found. `size` is in bytes. `findings` are in the language `lang` and carry their incidents.
+    `unusual` are lines to look at where nothing was found. `size` is in bytes. `findings` are in the language
+    `lang` and carry their incidents.
     """
 
     findings: tuple[Finding, ...]
@@ -25,9 +32,18 @@ class Answer:
     skipped: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def with_incidents(findings: Sequence[Finding], lang: str) -> tuple[Finding, ...]:
-    """Return findings with the public incidents that looked the same."""
-    return tuple(replace(finding, incidents=alike(finding, lang)) for finding in findings)
+def answer_of(case: Case, inputs: Inputs, lang: str, alike: Alike = alike) -> Answer:
+    """Return what is said about a case, in `lang`, with the incidents that looked the same (`alike`)."""
+    found = tuple(finding(one, lang) for one in diagnose(case))
+    return Answer(
+        tuple(replace(one, incidents=alike(one, lang)) for one in found),
+        lang,
+        () if found else tuple(quotation(line) for line in standing_out(case)),
+        [source.name for source in case.sources],
+        sum(source.size for source in case.sources),
+        sum(source.lines for source in case.sources),
+        inputs.skipped,
+    )
 
 
 def forms() -> Mapping[str, Callable[[Answer], str]]:
