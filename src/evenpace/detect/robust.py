@@ -10,6 +10,7 @@ QUIET = 5e-4  # noise of the log of a perfectly regular series, at least
 
 
 def running_median(values: Array, width: int) -> Array:
+    """Return the median of the `width` (odd) values around each one; the ends are mirrored."""
     half = width // 2
     padded = np.concatenate([values[half:0:-1], values, values[-2 : -half - 2 : -1]])
     return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, width), axis=1))
@@ -23,6 +24,7 @@ def noise_of(values: Array) -> float:
 
 
 def medians(values: Array, width: int) -> Array:
+    """Return the medians of whole blocks of `width` values; what is left at the end is dropped."""
     whole = len(values) // width * width
     return np.asarray(np.median(values[:whole].reshape(-1, width), axis=1))
 
