@@ -14,6 +14,7 @@ from rich.console import Console
 
 from evenpace.diagnose.expect import expected
 from evenpace.diagnose.reading import Progress, read
+from evenpace.diagnose.roster import roster_of
 from evenpace.diagnose.sources import Inputs, find
 from evenpace.errors import Problem
 from evenpace.report.answer import Answer, answer_of, forms
@@ -33,6 +34,10 @@ def run(
         raise Problem("a page of HTML is not for a terminal; add --output FILE")
     range_ = expected(expect) if expect else None
     inputs = find(logs)
+    if redact:
+        from evenpace.report.answer.bundle import check_folder
+
+        check_folder(redact, inputs.files)
     with _progress() as progress:
         case = replace(read(inputs, progress=progress), expected=range_)
     if not case.sources and not case.dumps:
@@ -41,7 +46,7 @@ def run(
     if redact:
         from evenpace.report.answer.bundle import write_bundle
 
-        write_bundle(redact, answer, inputs.files)
+        write_bundle(redact, answer, inputs.files, roster_of(case.lines).hosts)
     _show(answer, form, None if to_terminal else Path(str(output)))
     return 1 if answer.findings else 0
 
