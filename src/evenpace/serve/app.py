@@ -11,14 +11,18 @@ from starlette.staticfiles import StaticFiles
 from evenpace import __version__
 from evenpace.errors import Problem
 from evenpace.library.catalogue import Library
-from evenpace.serve import api, feeds, security
-from evenpace.serve.pages import about, cases, graph, operations, terms
+from evenpace.serve import api, api_diagnose, feeds, security
+from evenpace.serve.desk import Desk
+from evenpace.serve.pages import about, cases, diagnose, graph, operations, terms
 from evenpace.serve.render import HERE, language_of, page
 from evenpace.serve.security import LOOPBACK
 from evenpace.serve.state import Refused, State
 from evenpace.terms import say
 
-DESCRIPTION = "Public incidents of large training runs and GPU clusters: read-only, in English and Korean."
+DESCRIPTION = (
+    "Public incidents of large training runs and GPU clusters, read-only, in English and Korean; "
+    "and the diagnosis of logs, which are forgotten when the answer is sent."
+)
 
 
 def create_app(library: Library, *, token: str | None = None, hosts: frozenset[str] = LOOPBACK) -> FastAPI:
@@ -33,9 +37,12 @@ def create_app(library: Library, *, token: str | None = None, hosts: frozenset[s
     )
     library.text  # noqa: B018  built now, not while the first visitor waits
     app.include_router(api.router(library))
+    desk = Desk(library)
+    app.include_router(api_diagnose.router(desk))
     app.include_router(feeds.router(library))
     for module in (cases, terms, graph, about):
         app.include_router(module.router(library))
+    app.include_router(diagnose.router(library, desk))
     app.include_router(operations.router())
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.add_api_route("/", _home, include_in_schema=False, methods=["GET", "HEAD"])
@@ -60,7 +67,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     lang = language_of(request)
-    known = {404: say("serve-no-page", lang), 405: say("access-method", lang)}
+    methods = (error.headers or {}).get("Allow", "GET")
+    known = {404: say("serve-no-page", lang), 405: say("access-method", lang, methods=methods)}
     plain = error.detail in ("Not Found", "Method Not Allowed")
     detail = known.get(error.status_code, error.detail) if plain else error.detail
     return _answer(request, error.status_code, detail, error.headers)

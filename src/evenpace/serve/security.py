@@ -2,16 +2,18 @@
 
 Pure ASGI middlewares, from the outside in: headers that keep a page from doing anything but show itself;
 limits on method, address and body; the Host header (another site's name that resolves to this machine gets no
-answer); and the token, where there is one: compared in constant time, never in a cookie, never logged.
+answer); where a request that is more than a look comes from; and the token, where there is one: compared in
+constant time, never in a cookie, never logged.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
@@ -26,9 +28,25 @@ if TYPE_CHECKING:
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 LONGEST_URL = 8 * 1024
 LARGEST_BODY = 64 * 1024
+LARGEST_UPLOAD = 64 * 1024 * 1024
 COOKIE = "evenpace-token"
-# Paths that take another method than GET and HEAD, with the methods; a path that is not here only reads.
-WRITABLE: dict[str, frozenset[str]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Say what a path takes: methods, bytes of body, and the sentence for a body with more."""
+
+    methods: frozenset[str] = frozenset({"GET", "HEAD"})
+    body: int = LARGEST_BODY
+    beyond: str = "access-body"
+
+
+LOOKS = Taken()
+# A path that is not here only reads.
+TAKEN: dict[str, Taken] = {
+    "/diagnose": Taken(frozenset({"GET", "HEAD", "POST"}), LARGEST_UPLOAD, "access-upload"),
+    "/api/diagnose": Taken(frozenset({"POST"}), LARGEST_UPLOAD, "access-upload"),
+}
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -47,7 +65,7 @@ HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer a form on our own page would say `Origin: null`
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -58,6 +76,7 @@ def install(app: Starlette, token: str | None, hosts: frozenset[str]) -> None:
     """Put the middlewares around `app`; `hosts` are the names, without a port, that it answers to."""
     if token is not None:
         app.add_middleware(TokenGuard, token=token)
+    app.add_middleware(OriginGuard)
     app.add_middleware(HostGuard, hosts=hosts)
     app.add_middleware(Limits)
     app.add_middleware(SafeHeaders)
@@ -130,6 +149,26 @@ class HostGuard:
         await self.app(scope, receive, send)
 
 
+class OriginGuard:
+    """Refuse what another site's page sends with a method that is more than a look.
+
+    Sec-Fetch-Site decides where it is there: no script can set it, and a browser sends it to loopback and
+    over TLS. Else Origin must name the host that was asked. A request with neither comes from no page of a
+    browser (these send Origin with each POST) and passes: it is a command line's.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        acts = scope["type"] == "http" and scope["method"] not in LOOKS.methods
+        if acts and not _from_here(Headers(scope=scope)):
+            await refusal(scope, 403, "access-origin")(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
 class TokenGuard:
     """Answer those who show the token: in a header, by the cookie, or once in the address, which sets it."""
 
@@ -198,10 +237,11 @@ def refusal(scope: Scope, status: int, key: str, *, again: bool = False, **detai
 
 def _beyond(scope: Scope) -> Response | None:
     """Return the answer to a request that is beyond a limit."""
-    allowed = {"GET", "HEAD"} | WRITABLE.get(scope["path"], frozenset())
-    if scope["method"] not in allowed:
-        answer = refusal(scope, 405, "access-method")
-        answer.headers["Allow"] = ", ".join(sorted(allowed))
+    taken = TAKEN.get(scope["path"], LOOKS)
+    if scope["method"] not in taken.methods:
+        allowed = ", ".join(sorted(taken.methods))
+        answer = refusal(scope, 405, "access-method", methods=allowed)
+        answer.headers["Allow"] = allowed
         return answer
     path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogatepass")
     if len(path) + len(scope["query_string"]) > LONGEST_URL:
@@ -209,13 +249,31 @@ def _beyond(scope: Scope) -> Response | None:
     headers = Headers(scope=scope)
     if "transfer-encoding" in headers:
         return refusal(scope, 411, "access-length")
-    if not _small(headers.get("content-length", "0")):
-        return refusal(scope, 413, "access-body", bytes=LARGEST_BODY)
+    most = taken.body if scope["method"] == "POST" else LARGEST_BODY
+    if not _within(headers.get("content-length", "0"), most):
+        return refusal(scope, 413, taken.beyond, bytes=most, size=f"{most >> 20} MB")
     return None
 
 
-def _small(length: str) -> bool:
-    return length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= LARGEST_BODY
+def _within(length: str, most: int) -> bool:
+    return length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= most
+
+
+def _from_here(headers: Headers) -> bool:
+    """Tell whether a request comes from this site's own pages, or from no page at all."""
+    if sites := headers.getlist("sec-fetch-site"):
+        return sites in (["same-origin"], ["none"])
+    if origins := headers.getlist("origin"):
+        return len(origins) == 1 and _named(origins[0]) == headers.get("host", "").lower()
+    return True
+
+
+def _named(origin: str) -> str:
+    """Return host and port of an origin, empty where it is not well-formed or `null`."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _host(header: str) -> str:

@@ -19,7 +19,7 @@ def router() -> APIRouter:
         state = state_of(request)
         app: FastAPI = request.app
         paths = app.openapi()["paths"]
-        found = [(path, of["get"]) for path, of in paths.items() if "get" in of]
+        found = [(method.upper(), path, one) for path, of in paths.items() for method, one in of.items()]
         return page(request, "api.html.j2", state, title=say("serve-api", state.lang), operations=found)
 
     return routes
