@@ -13,7 +13,6 @@ from evenpace.diagnose.attribution import Verdict, attribute
 from evenpace.diagnose.claims import Claim, claims
 from evenpace.diagnose.matching import Matcher
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
-from evenpace.diagnose.roster import roster_of
 from evenpace.diagnose.signature import UNEXPLAINED, Signature, signatures
 from evenpace.diagnose.unknown import rare, says_failed
 
@@ -57,7 +56,7 @@ def diagnose(case: Case, without: Iterable[str] = ()) -> list[Diagnosis]:
         if known[sighting.signature].role == "noise"
         for line in sighting.lines[:1]
     }
-    verdict = attribute(claims(sightings, known, roster_of(case.lines)))
+    verdict = attribute(claims(sightings, known, case.roster))
     told = [_told(claim, case) for claim in verdict.answers]
     if told and not _is_guess(case, verdict, sightings):
         return told

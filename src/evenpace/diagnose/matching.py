@@ -107,7 +107,7 @@ class _Hits:
         lines = [self.lines[hit.at]]
         for also in signature.content.also:
             partners = self._partners(also, self.further.get(numbers[id(also)], ()), hit, captures)
-            if bool(partners) is also.absent:
+            if bool(partners) is also.absent and not also.optional:
                 return None
             captures = {**_captured(also, partners), **captures}
             lines += [] if also.quiet else [self.lines[one.at] for one in partners]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenpace.diagnose.roster import Roster
 
 Which = int | tuple[int, ...]
 Named = str | tuple[str, ...]
@@ -115,7 +120,7 @@ class Source:
     last: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """All that was read of one failure: its files, the lines that may matter, and the series in them.
 
@@ -129,6 +134,9 @@ class Case:
     dumps: tuple[object, ...] = ()
     expected: tuple[float, float, str] | None = None
 
-    def of(self, source: str) -> Sequence[Line]:
-        """Return the lines of one file."""
-        return [line for line in self.lines if line.source == source]
+    @cached_property
+    def roster(self) -> Roster:
+        """Return who ran where, pieced together from the lines; once a case."""
+        from evenpace.diagnose.roster import roster_of
+
+        return roster_of(self.lines)

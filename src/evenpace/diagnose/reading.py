@@ -17,12 +17,13 @@ from evenpace.diagnose.formats.iterations import series_of
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.model import Case, Line, Series, Source
 from evenpace.diagnose.sift import MOST_LINES, WHOLE, Binary, Excerpts, Part, sift, size_of, split
-from evenpace.diagnose.sources import STDIN, Damaged, Inputs, is_packed
+from evenpace.diagnose.sources import STDIN, Damaged, Inputs, is_packed, open_log
 
 RANGE = 128 << 20  # bytes of a large file that one process reads
 ALL_WHOLE = 24 << 20  # bytes of input up to which short files are kept whole
 ENDS = 4 << 20  # bytes kept of all files' ends together, where there is more
 LINES = 200_000  # of all excerpts together
+LARGEST_DUMP = 32 << 20  # bytes of a pickled dump
 SMALL = 32 << 20  # bytes of input that are not worth a second process
 
 Progress = Callable[[int, int], None]
@@ -104,7 +105,7 @@ def read_part(part: Part) -> Reading:
     try:
         excerpts = sift(part)
     except Binary:
-        return Reading(part.path, source, skipped="binary")
+        return _pickled(part.path, source)
     except Damaged as damage:
         return Reading(part.path, source, skipped="damaged", damage=str(damage))
     except OSError:
@@ -112,6 +113,16 @@ def read_part(part: Part) -> Reading:
     if not excerpts.size:
         return Reading(part.path, source, skipped="empty")
     return _understood(part, name, excerpts)
+
+
+def _pickled(path: Path, source: Source) -> Reading:
+    """Read a pickled dump of the flight recorder, which is the one binary file that says something."""
+    with open_log(path) as file:
+        data = file.read(LARGEST_DUMP + 1)
+    dump = read_dump(source.name, data) if data[:1] == b"\x80" and len(data) <= LARGEST_DUMP else None
+    if dump is None:
+        return Reading(path, source, skipped="binary")
+    return Reading(path, replace(source, size=len(data)), dumps=(dump,))
 
 
 def _understood(part: Part, name: str, excerpts: Excerpts) -> Reading:

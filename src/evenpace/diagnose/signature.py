@@ -15,6 +15,14 @@ from typing import Literal
 import msgspec
 
 HERE = Path(__file__).parent / "signatures"
+# Faults of a part or a process: whoever waits for it in a collective only shows them.
+BREAKING = frozenset(
+    (
+        *("gpu-hardware", "gpu-driver", "nvlink", "network-fabric", "network-config", "cuda-kernel-error", "storage"),
+        *("oom-gpu", "oom-host", "shm", "worker-killed", "node-lost", "user-code-exception", "data-loader"),
+    )
+)
+WAITING = "waiting"
 ROLES = ("consequence", "marker", "noise")
 UNEXPLAINED = "unexplained-failure"
 
@@ -43,8 +51,8 @@ class Also(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `same` names captures that must be equal to the first pattern's. `where` says on which side of it, in the
     same file, or `anywhere` in all files; `within` is a largest distance in lines. `holds` compares two
     captured numbers: [left, "<" or ">", factor, right] for left < factor * right. `every` takes all such
-    lines, not only the nearest: what they capture as `gpu` is there as the list `gpus`. `quiet` keeps the line
-    out of the evidence.
+    lines, not only the nearest: what they capture as `gpu` is there as the list `gpus`. `optional` only adds
+    what the line captures, where it is there. `quiet` keeps the line out of the evidence.
     """
 
     pattern: str
@@ -54,6 +62,7 @@ class Also(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     within: int | None = None
     holds: tuple[str, Literal["<", ">"], float, str] | None = None
     every: bool = False
+    optional: bool = False
     quiet: bool = False
 
 
@@ -107,7 +116,8 @@ class Signature(msgspec.Struct, frozen=True):
     """Hold one signature: its id (the file's name), fault, role (`cause`, `hint`, or its folder) and content.
 
     A `hint` is told where nothing better is known. `explains` lists ids, tags or faults of signatures that are
-    consequences of this one; a cause explains every `consequence` without being told. `spreads` says that
+    consequences of this one; a cause explains every `consequence` without being told, and a broken part or
+    process whatever is tagged `waiting`. `spreads` says that
     later sightings on other parts follow from the first.
     """
 
@@ -118,8 +128,12 @@ class Signature(msgspec.Struct, frozen=True):
 
     def explains(self, other: Signature) -> bool:
         """Tell whether what `other` says follows from what this signature says."""
+        if self is other:
+            return False
+        if WAITING in other.content.tags and self.fault in BREAKING and self.role == "cause":
+            return WAITING not in self.content.tags
         known = {other.id, other.fault, *other.content.tags}
-        return self is not other and any(name in known for name in self.content.explains)
+        return any(name in known for name in self.content.explains)
 
 
 class BadSignature(ValueError):

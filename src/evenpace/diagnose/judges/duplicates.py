@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 
 from evenpace.diagnose.model import Case, Identity, Line, Sighting
-from evenpace.diagnose.roster import roster_of
 
 _PAIR = re.compile(
     r"Duplicate GPU detected : rank (\d{1,6}) and rank (\d{1,6}) both on CUDA device ([0-9a-fA-F:.]{1,20})"
@@ -24,7 +23,7 @@ def judge(case: Case) -> Iterable[Sighting]:
             ranks.update({int(first): None, int(second): None})
     if not by_gpu:
         return
-    roster = roster_of(case.lines)
+    roster = case.roster
     for gpu, (lines, ranks) in by_gpu.items():
         host = next((line.printer.host for line in lines if line.printer.host), None)
         everyone = len(ranks) >= MANY and roster.ranks <= set(ranks) and (roster.world or 0) <= len(ranks)
