@@ -7,46 +7,38 @@ everywhere, and what is a pseudonym already stays as it is. Lines keep their num
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-
-import re2
 
 from evenpace.diagnose import redact_secrets
 from evenpace.diagnose.formats.clean import clean
-from evenpace.diagnose.matching import options
 from evenpace.diagnose.redact_learn import LISTS, Learned, expanded, is_host_name
 from evenpace.diagnose.redact_names import PSEUDONYM, SECRET, Pseudonyms, is_address
 from evenpace.diagnose.redact_paths import Paths
+from evenpace.diagnose.redact_search import Found, Pattern, compiled, sub
 from evenpace.diagnose.redact_urls import Urls
 from evenpace.diagnose.redact_words import vital
 
-_UUID = re2.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}", options())
-_MAC = re2.compile(
-    r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){2})?|\b(?:[0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}\b", options()
-)
-_LONG_V6 = re2.compile(r"(?:[0-9A-Fa-f]{1,4}:){7,8}[0-9A-Fa-f]{1,4}", options())
+_UUID = compiled(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}")
+_MAC = compiled(
+    r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){2})?|\b(?:[0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}\b")
+_LONG_V6 = compiled(r"(?:[0-9A-Fa-f]{1,4}:){7,8}[0-9A-Fa-f]{1,4}")
 _SHORT_V6 = re.compile(r"(?<![\w:.\-])(?:[A-Za-z][\w.\-]{0,15}:)?[0-9A-Fa-f:]{0,36}::[0-9A-Fa-f:]{0,36}(?:(?<=:)\d{1,3}(?:\.\d{1,3}){3})?(?![\w:]|\.\d)")
-_GUID = re2.compile(
-    r"(?i)(guid\W{0,8}(?:is |= ?)?)((?:0x)?[0-9a-f]{16})\b|\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b|(?:_ib_|:)(?:0x[0-9a-f]{16})\b",
-    options(),
-)
-_V4 = re2.compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}", options())
+_GUID = compiled(
+    r"(?i)(guid\W{0,8}(?:is |= ?)?)((?:0x)?[0-9a-f]{16})\b|\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b|(?:_ib_|:)(?:0x[0-9a-f]{16})\b")
+_V4 = compiled(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
 _NO_V4_BEFORE = re.compile(r"(?:[\d.]|==|[vV]|[vV]ersion[ :=]{1,2})$")
-_SERIAL = re2.compile(
-    r"(?i)(serial(?:[ _-]?(?:number|no\.?|num))?['\"]?\s{0,60}(?:[:=]|is)\s{0,20}['\"]?)([A-Z0-9][A-Z0-9\-]{4,24})\b", options()
-)
+_SERIAL = compiled(
+    r"(?i)(serial(?:[ _-]?(?:number|no\.?|num))?['\"]?\s{0,60}(?:[:=]|is)\s{0,20}['\"]?)([A-Z0-9][A-Z0-9\-]{4,24})\b")
 _ZERO_UUID, _ZERO_MAC, _ZERO_GUID, _ZERO_SERIAL = "00000000-0000-4000-8000-", "02005e", "020000ffff", "00000000"
 _SUFFIX = re.compile(r"(.{2,})([_\-.](?:ib|eth|hsn|opa|bmc|ipmi|mgmt|data|roce|rdma|10g|100g)\d{0,2})$", re.IGNORECASE)
 _SHAPED = re.compile(r"(?=.{4,64}$)([A-Za-z][A-Za-z\-_]{2,40})(\d{2,8})((?:-[A-Za-z]{1,12}\d?)?)$")
 _UNSHAPED = re.compile(r"(?:gpu|cuda|rank|step|epoch|iter|layer|eth|mlx|cpu|device|stage|group|worker|checkpoint|ckpt|batch|seed|version|port|pid|run|job|task|shard|part)", re.I)
-_AT = re2.compile(r"([A-Za-z0-9_][A-Za-z0-9_.+\-]*)@([A-Za-z][A-Za-z0-9.\-]*)", options())
-_KEYED = re2.compile(
+_AT = compiled(r"([A-Za-z0-9_][A-Za-z0-9_.+\-]*)@([A-Za-z][A-Za-z0-9.\-]*)")
+_KEYED = compiled(
     r"(?i)((?:\b|_)(?:user|username|user_?name|userid|logname|sudo_user|owner|login|runas|account|entity)['\"]?\s{0,40}[:=]{1,2}"
-    r"\s{0,20}(?:u?['\"])?)([A-Za-z0-9_][A-Za-z0-9_.\-]*)",
-    options(),
-)
-_UID = re2.compile(r"(\b(?:e?uid|gid)=\d+\(|\bUserId=|\bGroupId=)([A-Za-z0-9_][A-Za-z0-9_.\-]*)", options())
+    r"\s{0,20}(?:u?['\"])?)([A-Za-z0-9_][A-Za-z0-9_.\-]*)")
+_UID = compiled(r"(\b(?:e?uid|gid)=\d+\(|\bUserId=|\bGroupId=)([A-Za-z0-9_][A-Za-z0-9_.\-]*)")
 
 
 @dataclass(slots=True)
@@ -57,7 +49,7 @@ class Redactor:
     names: Pseudonyms = field(default_factory=Pseudonyms)
     _paths: Paths | None = None
     _urls: Urls | None = None
-    _words: re2._Regexp[str] | None = None
+    _words: Pattern | None = None
     _kinds: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def feed(self, text: str) -> None:
@@ -96,10 +88,10 @@ class Redactor:
             text = self._urls.replace(text)
         text = self._numbers(text)
         if "@" in text:
-            text = _sub(_AT, self._at, text)
+            text = sub(_AT, self._at, text)
         if "[" in text:
-            text = _sub(LISTS, self._list, text)
-        text = _sub(_UID, self._user, _sub(_KEYED, self._user, text))
+            text = sub(LISTS, self._list, text)
+        text = sub(_UID, self._user, sub(_KEYED, self._user, text))
         if self._paths:
             text = self._paths.replace(text)
         return self._named(text, "")
@@ -108,7 +100,7 @@ class Redactor:
         """Return text that only holds learned names, addresses and secrets, with these replaced."""
         self._begin()
         text = self._numbers(redact_secrets.replace(text, self.names.secret))
-        return self._named(_sub(_AT, self._at, text) if "@" in text else text, "")
+        return self._named(sub(_AT, self._at, text) if "@" in text else text, "")
 
     def _begin(self) -> None:
         if self._paths is None:
@@ -118,24 +110,24 @@ class Redactor:
             self._collect()
 
     def _numbers(self, text: str) -> str:
-        text = _sub(_UUID, lambda found: self._kept(found[0], _ZERO_UUID) or self.names.of("uuid", found[0].lower()), text)
-        text = _sub(_SERIAL, self._serial, text)
-        text = _sub(_LONG_V6, self._long_v6, text)
+        text = sub(_UUID, lambda found: self._kept(found[0], _ZERO_UUID) or self.names.of("uuid", found[0].lower()), text)
+        text = sub(_SERIAL, self._serial, text)
+        text = sub(_LONG_V6, self._long_v6, text)
         if "::" in text:
             text = _SHORT_V6.sub(self._short_v6, text)
-        text = _sub(_GUID, self._guid, text)
-        text = _sub(_MAC, self._mac, text)
-        return _sub(_V4, self._ipv4, text)
+        text = sub(_GUID, self._guid, text)
+        text = sub(_MAC, self._mac, text)
+        return sub(_V4, self._ipv4, text)
 
     def _kept(self, text: str, start: str) -> str:
         return text if text.lower().startswith(start) else ""
 
-    def _serial(self, found: re.Match[str]) -> str:
+    def _serial(self, found: Found) -> str:
         if found[2].startswith(_ZERO_SERIAL) or not any(letter.isdigit() for letter in found[2]):
             return found[0]
         return found[1] + self.names.of("serial", found[2])
 
-    def _guid(self, found: re.Match[str]) -> str:
+    def _guid(self, found: Found) -> str:
         text = found[2] or found[0]
         digits = text.lower().removeprefix("_ib_").lstrip(":").removeprefix("0x").replace(":", "")
         if digits.startswith(_ZERO_GUID) or not digits.strip("0") or not found[2] and "x" in text and "_ib_" not in text:
@@ -146,7 +138,7 @@ class Redactor:
         start = "_ib_0x" if text.startswith("_ib_") else "0x" if text.startswith("0x") else ""
         return (found[1] or "") + start + new
 
-    def _mac(self, found: re.Match[str]) -> str:
+    def _mac(self, found: Found) -> str:
         text = found[0]
         mark = text[2]
         digits = text.lower().replace(mark, "")
@@ -156,9 +148,9 @@ class Redactor:
         new = self.names.of("mac" if len(digits) == 12 else "guid", digits)
         return mark.join(new[at : at + 2] for at in range(0, len(new), 2))
 
-    def _long_v6(self, found: re.Match[str]) -> str:
+    def _long_v6(self, found: Found) -> str:
         """Replace an address of eight groups, also one behind the name of its interface: `eth0:2001:...`."""
-        text, before = found[0], found.string[max(0, found.start() - 1) : found.start()]
+        text, before = found[0], found.before[-1:]
         if len(text) == 23 and text[2::3] == ":" * 7:
             return text  # a GUID
         name = ""
@@ -175,21 +167,20 @@ class Redactor:
             return f"{name}:{self.names.ipv6(rest)}"
         return new
 
-    def _ipv4(self, found: re.Match[str]) -> str:
-        text = found.string
-        before, after = text[max(0, found.start() - 10) : found.start()], text[found.end() : found.end() + 2]
-        if after[:1].isdigit() or (after[:1] == "." and after[1:].isdigit()):
+    def _ipv4(self, found: Found) -> str:
+        before, after = found.before, found.after
+        if after[:1].isdigit() or (after[:1] == "." and after[1:2].isdigit()):
             return found[0]
         is_version = _NO_V4_BEFORE.search(before) and not found[0].startswith(("10.", "192.168.", "172."))
         return found[0] if is_version or before.endswith(".") and before[-2:-1].isdigit() else self.names.ipv4(found[0])
 
-    def _at(self, found: re.Match[str]) -> str:
+    def _at(self, found: Found) -> str:
         user, host = found[1], found[2]
         if host.lower().endswith((".py", ".pyx", ".so")) or host in ("plt", "sha256") or user == "git":
             return found[0]
         return f"{self._account(user)}@{self._named(host, '@')}"
 
-    def _user(self, found: re.Match[str]) -> str:
+    def _user(self, found: Found) -> str:
         if found[2] not in self.learned.users and found[2] not in self.learned.organisations:
             return found[0]
         return found[1] + self._account(found[2])
@@ -199,7 +190,7 @@ class Redactor:
             return self.names.of("organisation", user)
         return self.names.of("user", user) if user in self.learned.users else user
 
-    def _list(self, found: re.Match[str]) -> str:
+    def _list(self, found: Found) -> str:
         members = list(expanded(found[1], found[2], found[3]))
         if not any(member in self._kinds for member in members):
             return found[0]
@@ -245,21 +236,17 @@ class Redactor:
         shapes = {_shape(name, kind) for name, (kind, _) in self._kinds.items()}
         ordered = sorted(shapes, key=lambda shape: (-len(shape), shape))
         if ordered:
-            wide = options()
-            wide.max_mem = 512 << 20
-            self._words = re2.compile(f"(?:{'|'.join(ordered)})(?:[^A-Za-z0-9]|$)", wide)
+            self._words = compiled(f"(?:{'|'.join(ordered)})(?:[^A-Za-z0-9]|$)")
 
     def _named(self, text: str, before: str) -> str:
         """Replace learned names that stand as words; `before` is the letter before the text."""
         if self._words is None:
             return text
-        return _sub(self._words, lambda found: self._word(found, before), text)
+        return sub(self._words, lambda found: self._word(found, before), text)
 
-    def _word(self, found: re.Match[str], before: str) -> str:
-        text, at = found[0], found.start()
-        ends = text[-1:].isascii() and text[-1:].isalnum()
-        name, after = (text, "") if ends or found.end() == len(found.string) and text in self._kinds else (text[:-1], text[-1])
-        previous = found.string[at - 1] if at else before
+    def _word(self, found: Found, before: str) -> str:
+        text, previous = found[0], found.before[-1:] or before
+        name, after = (text, "") if text in self._kinds else (text[:-1], text[-1])
         if previous.isascii() and previous.isalnum():
             return text[0] + self._named(text[1:], text[0])
         kind = self._kinds.get(name) or ("host", name)
@@ -273,10 +260,6 @@ def _shape(name: str, kind: str) -> str:
     if not found or _UNSHAPED.match(name):
         return re.escape(name)
     return f"{re.escape(found[1])}\\d{{{len(found[2])}}}{re.escape(found[3])}"
-
-
-def _sub(pattern: re2._Regexp[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
-    return str(pattern.sub(replace, text)) if pattern.search(text) else text
 
 
 __all__ = ["SECRET", "Redactor"]

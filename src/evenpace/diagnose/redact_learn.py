@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-import re2
-
-from evenpace.diagnose.matching import options
 from evenpace.diagnose.redact_names import PSEUDONYM, is_address
+from evenpace.diagnose.redact_search import Pattern, compiled, findall
 from evenpace.diagnose.redact_words import (
     EXTENSIONS,
     KEPT_HOSTS,
@@ -57,14 +55,12 @@ _LIKELY = (
     rf"(?:[Pp]ods?|by|assigned|evict\w*|kill\w*|delet\w*)[ =:]{{1,2}}['\"]?[a-z0-9.\-]+/{_HOST}",
     rf"WORLD INFO DICT: \{{'{_HOST}'",
 )
-_DOMAINS = re2.compile(
+_DOMAINS = compiled(
     r"\b((?:[A-Za-z0-9][A-Za-z0-9_-]*\.)+(?:com|org|edu|gov|mil|internal|localdomain|lan|corp|cluster|intra"
     r"|intranet|example|svc|arpa|hpc|local|private)"
     r"|(?:[A-Za-z0-9][A-Za-z0-9_-]*\.){2,8}(?:net|io|ai|dev|cloud|app|tech|kr|de|fr|uk|jp|cn|ch|eu|us|ca|au|it"
-    r"|es|nl|se|no|fi|dk|pl|at|be|in|tw|sg|hk|br|ru|il|cz|pt|ie))\b",
-    options(),
-)
-LISTS = re2.compile(r"\b([A-Za-z][A-Za-z0-9_\-]{0,60})\[(\d+(?:[,\-]\d+)*)\]([A-Za-z0-9\-]{0,60})", options())
+    r"|es|nl|se|no|fi|dk|pl|at|be|in|tw|sg|hk|br|ru|il|cz|pt|ie))\b")
+LISTS = compiled(r"\b([A-Za-z][A-Za-z0-9_\-]{0,60})\[(\d+(?:[,\-]\d+)*)\]([A-Za-z0-9\-]{0,60})")
 _USERS = (
     r"(?i)/(?:home|homes|users)/([^\s/'\"`<>|:;,()\[\]{}*?$\\]+)",
     r"[A-Za-z]:\\{1,2}(?:Users|Documents and Settings)\\{1,2}([^\s\\'\"<>|]+)",
@@ -77,17 +73,15 @@ _USERS = (
     r"\b([A-Za-z0-9_][A-Za-z0-9_.+\-]*)@[A-Za-z][A-Za-z0-9.\-]*[A-Za-z0-9]",
     r"://([A-Za-z0-9_][A-Za-z0-9_.+\-]*)(?::[^@/\s]{1,200})?@",
 )
-_AT = re2.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+\-]*@{_HOST}", options())
+_AT = compiled(rf"[A-Za-z0-9_][A-Za-z0-9_.+\-]*@{_HOST}")
 _ORGANISATIONS = (
     rf"(?i)(?:\b|_)(?:account|slurm_job_account|entity|organi[sz]ation|team){_KEY_END}{_USER}",
     rf"--account[ =]{_USER}",
     rf"logged in as:? [\w.\-]+ \({_USER}\)",
 )
-_TAKEN = re2.compile(
+_TAKEN = compiled(
     r"anon-(?:host|user|org|bucket|domain)\d{1,9}(?:\.example)?|\bdir\d{1,9}\b|\bfile\d{1,9}\b|198\.1[89]\.\d{1,3}\."
-    r"|00000000-0000-4000-8000-[0-9a-f]{12}|2001:db8::[0-9a-f]{1,8}|fe80::[0-9a-f]{1,8}|\b0{8}\d{5}\b",
-    options(),
-)
+    r"|00000000-0000-4000-8000-[0-9a-f]{12}|2001:db8::[0-9a-f]{1,8}|fe80::[0-9a-f]{1,8}|\b0{8}\d{5}\b")
 _FILE = re.compile(rf".{{1,250}}\.(?:{EXTENSIONS})$|.*\.(?:cpp|plt)$", re.IGNORECASE)
 _NO_NAME = re.compile(r"[\d.,:_+\-]*$|0x[0-9a-f]*$|[\d.]+e[+-]?\d+$|sha256$|[A-Z]{1,3}$|\d+(?:st|nd|rd|th|[kKMGT]i?B?|ms|us|s)$")
 _DEVICE = re.compile(
@@ -97,8 +91,8 @@ _DEVICE = re.compile(
 )
 
 
-def _compiled(patterns: Iterable[str]) -> tuple[re2._Regexp[str], ...]:
-    return tuple(re2.compile(pattern, options()) for pattern in patterns)
+def _compiled(patterns: Iterable[str]) -> tuple[Pattern, ...]:
+    return tuple(compiled(pattern) for pattern in patterns)
 
 
 _SURE_PATTERNS, _LIKELY_PATTERNS = _compiled(_SURE), _compiled(_LIKELY)
@@ -118,25 +112,23 @@ class Learned:
 
     def feed(self, text: str) -> None:
         """Take in a piece of a log, made of whole lines."""
-        self.taken.update(_TAKEN.findall(text))
+        data = text.encode("utf-8", "replace")
+        self.taken |= findall(_TAKEN, data)
         for pattern in _SURE_PATTERNS:
-            for name in set(pattern.findall(text)):
-                self.add_host(name)
+            self._hosts(findall(pattern, data))
         for pattern in _LIKELY_PATTERNS:
-            for name in set(pattern.findall(text)):
-                if not _is_plain_word(name):
-                    self.add_host(name)
-        for name in {*_DOMAINS.findall(text), *(_AT.findall(text) if "@" in text else ())}:
-            self.add_host(name)
-        for found in set(LISTS.findall(text)):
-            for name in expanded(*found):
-                self.add_host(name)
+            self._hosts(name for name in findall(pattern, data) if not _is_plain_word(name))
+        self._hosts(findall(_DOMAINS, data) | (findall(_AT, data) if "@" in text else set()))
+        for found in findall(LISTS, data):
+            self._hosts(expanded(*found))
         for pattern in _USER_PATTERNS:
-            for name in set(pattern.findall(text)):
-                self._add_user(self.users, name)
+            self._add_users(self.users, findall(pattern, data))
         for pattern in _ORGANISATION_PATTERNS:
-            for name in set(pattern.findall(text)):
-                self._add_user(self.organisations, name)
+            self._add_users(self.organisations, findall(pattern, data))
+
+    def _hosts(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.add_host(name)
 
     def add_host(self, name: str) -> None:
         """Learn the name of a host, with its domain, unless it is an address or everybody's."""
@@ -150,6 +142,10 @@ class Learned:
             self.domains.add(domain)
         if is_host_name(short) and not (domain and short.isalpha() and is_common(short)):
             self.hosts.add(short)
+
+    def _add_users(self, into: set[str], names: Iterable[str]) -> None:
+        for name in names:
+            self._add_user(into, name)
 
     def _add_user(self, into: set[str], name: str) -> None:
         name = name.rstrip(".-_")

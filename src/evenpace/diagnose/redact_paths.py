@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import re2
-
-from evenpace.diagnose.matching import options
 from evenpace.diagnose.redact_names import PSEUDONYM, Pseudonyms
+from evenpace.diagnose.redact_search import Found, compiled, sub
 from evenpace.diagnose.redact_words import EXTENSIONS, KEPT_USERS, PACKAGES, is_common, vital
 
 _IN = r"[^\s'\"`<>|:;,()\[\]{}*?$\\/]"
@@ -21,16 +19,12 @@ _BARE = (
     r"py|sh|yaml|yml|json|jsonl|toml|ini|cfg|log|txt|out|err|csv|tsv|pt|pth|ckpt|bin|safetensors|npy|npz|pkl|parquet"
     r"|arrow|tar|gz|zst|zip|h5|tfrecord|wav|flac|jpg|jpeg|png|sbatch|slurm|ipynb|sif|sqsh|pem"
 )
-_RELATIVE = re2.compile(
-    rf"(?:{_IN}+/)+{_IN}+\.(?:{EXTENSIONS})\b|{_IN}+\.(?:{_BARE})\b|(?:{_IN}+/)(?:{_IN}+/)+(?:[\s'\"\]),]|$)",
-    options(),
-)
-_KEYED = re2.compile(
+_RELATIVE = compiled(
+    rf"(?:{_IN}+/)+{_IN}+\.(?:{EXTENSIONS})\b|{_IN}+\.(?:{_BARE})\b|(?:{_IN}+/)(?:{_IN}+/)+(?:[\s'\"\]),]|$)")
+_KEYED = compiled(
     r"(?i)((?:path|dir|directory|folder|file|root|repo|data|dataset|prefix|model|checkpoint|ckpt|load|save|output"
     r"|input|tokenizer|config|cache|from|name)s?['\"]?(?:\s{0,3}[=:]\s{0,3}|['\",\s]{1,4})['\"]?)"
-    rf"((?:{_IN}+/)+{_IN}+)",
-    options(),
-)
+    rf"((?:{_IN}+/)+{_IN}+)")
 _EXTENSION = re.compile(rf"(?:\.(?:{EXTENSIONS}))(?:\.\d{{1,4}})?$")
 _LIBRARY = re.compile(r"lib[\w+\-]{1,80}\.so[\d.]{0,20}$|[\w.\-]{1,80}\.cpython-\d{2,3}-[\w\-]{1,60}\.so$")
 _SOURCE = re.compile(r"\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh)$")
@@ -61,16 +55,16 @@ class Paths:
             text = _WINDOWS.sub(lambda found: self._windows(found[0]), text)
         if "/" in text:
             text = _ABSOLUTE.sub(self._absolute, text)
-            text = _KEYED.sub(lambda found: found[1] + self._relative(found[2]), text)
-        return str(_RELATIVE.sub(self._matched, text))
+            text = sub(_KEYED, lambda found: found[1] + self._relative(found[2]), text)
+        return sub(_RELATIVE, self._matched, text)
 
-    def _matched(self, found: re.Match[str]) -> str:
-        if found.string[max(0, found.start() - 1) : found.start()] in ("/", "\\"):
-            return found[0]  # within a URL, or replaced above
-        after = found.string[found.end() : found.end() + 1]
-        if after == "(" and not found[0].endswith((".py", ".sh")):
-            return found[0]  # a call: `math.log(`
-        return self._relative(found[0])
+    def _matched(self, found: Found) -> str:
+        path = found[0]
+        if found.before[-1:] in ("/", "\\") and found.before:
+            return path  # within a URL, or replaced above
+        if found.after[:1] == "(" and not path.endswith((".py", ".sh")):
+            return path  # a call: `math.log(`
+        return self._relative(path)
 
     def under(self, path: str) -> str:
         """Return the path of a URL replaced."""

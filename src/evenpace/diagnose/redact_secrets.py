@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-import re2
-
-from evenpace.diagnose.matching import options
 from evenpace.diagnose.redact_names import SECRET
+from evenpace.diagnose.redact_search import Found, compiled, findall, sub
 
 _FORMS = (
     r"\bhf_[A-Za-z0-9]{8,}",
@@ -38,52 +36,49 @@ _NAMED = (
     r"(?i)\bwandb[:_ ]{1,3}(?:login|api|key)[^\n]{0,30}?[ =:]([0-9a-f]{40})\b",
     r"\b(?:machine|login) \S+ password (\S+)",
     r"://[^\s:/@'\"]*:([^\s/@'\"]+)@",
-    r"(?i)\bset-cookie: ?(\S{4,})|\bcookie: ?(\S{4,})",
+    r"(?i)\b(?:set-)?cookie: ?(\S{4,})",
 )
-_GATE = re2.compile(
+_GATE = compiled(
     r"(?i)hf_|gh[pousr]_|github_pat|glpat-|AKIA|ASIA|AROA|AIDA|sk-|xox|AIza|ya29|eyJ|nvapi|pypi|npm_|dckr|gsk_|r8_|pul-"
     r"|lin_api|shpat|dop_v1|sgp_|rpa_|wandb|tgp_|SHA256:|ssh-|ecdsa|pass|secret|key|credential|token|_pwd|_auth"
-    r"|world_?info|bearer|basic|authorization|negotiate|://|cookie|_pat|PRIVATE KEY",
-    options(),
-)
+    r"|world_?info|bearer|basic|authorization|negotiate|://|cookie|_pat|PRIVATE KEY")
 _BEGIN, _END = "-----BEGIN ", "-----END "
 _PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
 _NUMBER = re.compile(r"(?:0x)?[0-9a-f]{1,8}$|[\d.,:e+\-]{1,24}$|(?:true|false|none|null|yes|no|auto|default|required)$", re.I)
 _ENV = re.compile(r"[A-Za-z_][\w.]{0,100}\(|\$\{?\w|\*{2,}|<|\.{3}")
 _WORD = re.compile(r"[a-z_.\-]{1,40}$|[A-Z][a-z]{1,30}$")
 
-_FORM_PATTERNS = tuple(re2.compile(pattern, options()) for pattern in _FORMS)
-_NAMED_PATTERNS = tuple(re2.compile(pattern, options()) for pattern in _NAMED)
+_ANY_FORM = compiled("|".join(_FORMS))
+_NAMED_PATTERNS = tuple(compiled(pattern) for pattern in _NAMED)
 _SURE = (0, 7)  # of _NAMED: whatever stands there is one, even a plain word
 
 
 def replace(text: str, secret: Callable[[], str]) -> str:
     """Return text with the secrets in it replaced by what `secret` gives."""
-    if not _GATE.search(text):
+    if not _GATE.search(text.encode("utf-8", "replace")):
         return text
-    for pattern in _FORM_PATTERNS:
-        text = str(pattern.sub(lambda _: secret(), text))
+    text = sub(_ANY_FORM, lambda _: secret(), text)
     for number, pattern in enumerate(_NAMED_PATTERNS):
-        text = str(pattern.sub(lambda found, sure=number in _SURE: _named(found, sure, secret), text))  # type: ignore[misc]
+        text = sub(pattern, lambda found, sure=number in _SURE: _named(found, sure, secret), text)  # type: ignore[misc]
     return _without_keys(text, secret) if _BEGIN in text else text
 
 
 def values(text: str) -> Iterator[str]:
     """Yield the secrets in text that are long and odd enough to be replaced wherever they stand."""
-    if not _GATE.search(text):
+    data = text.encode("utf-8", "replace")
+    if not _GATE.search(data):
         return
-    for pattern in _FORM_PATTERNS:
-        yield from pattern.findall(text)
+    yield from findall(_ANY_FORM, data)
     for number, pattern in enumerate(_NAMED_PATTERNS):
-        for found in pattern.finditer(text):
-            value = next((one for one in found.groups() if one), "")
+        for found in findall(pattern, data):
+            value = found if isinstance(found, str) else "".join(found)
             if len(value) >= 8 and not _WORD.match(value) and _is_secret(value, number in _SURE):
                 yield value.rstrip(".,")
 
 
-def _named(found: re.Match[str], sure: bool, secret: Callable[[], str]) -> str:
+def _named(found: Found, sure: bool, secret: Callable[[], str]) -> str:
     whole = found[0]
-    value = next((one for one in found.groups() if one), "")
+    value = found[1]
     if not value or not _is_secret(value, sure):
         return whole
     at = whole.rindex(value)
