@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenpace.diagnose.gate import SHORTEST, Gate, literals_of, telling
+from evenpace.diagnose.gate import SHORTEST, Gate, decisive, literals_of, telling
 from evenpace.diagnose.matching import options
 from evenpace.diagnose.signature import signatures
 
@@ -35,8 +35,8 @@ def test_case_is_folded_where_the_pattern_says_so() -> None:
 
 def test_every_pattern_of_every_signature_has_a_literal() -> None:
     for signature in signatures().values():
-        for pattern in (*signature.content.match, *signature.content.also):
-            assert all(len(text) >= SHORTEST for text, _ in literals_of(pattern.pattern)), signature.id
+        for pattern in decisive(signature):
+            assert all(len(text) >= SHORTEST for text, _ in literals_of(pattern)), signature.id
 
 
 # What healthy runs print again and again: a literal in one of these would make the gate slow.

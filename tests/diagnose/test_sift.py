@@ -36,7 +36,7 @@ def test_a_short_file_is_kept_whole(tmp_path: Path) -> None:
 def test_the_lines_around_a_hit_are_kept_with_their_numbers(tmp_path: Path, at: int) -> None:
     lines = [ORDINARY] * 100_000
     lines[at] = "NVRM: Xid (PCI:0000:3e:00): 79, GPU has fallen off the bus.\n"
-    found = sift(Part(log(tmp_path, "".join(lines)), whole=0, head=100, tail=100))
+    found = sift(Part(log(tmp_path, "".join(lines)), whole=0, head=100, tail=100, points=10))
     kept = numbered(found.pieces)
     assert kept[at + 1] == lines[at].encode()
     assert found.lines == 100_000
@@ -54,7 +54,7 @@ def test_every_line_that_is_kept_is_the_one_with_its_number(tmp_path_factory: py
     before = module.BLOCK, module.MARGIN
     module.BLOCK, module.MARGIN = block, 400
     try:
-        found = sift(Part(path, whole=0, head=50, tail=50))
+        found = sift(Part(path, whole=0, head=50, tail=50, points=10))
     finally:
         module.BLOCK, module.MARGIN = before
     kept = numbered(found.pieces)
@@ -65,7 +65,7 @@ def test_every_line_that_is_kept_is_the_one_with_its_number(tmp_path_factory: py
 
 def test_what_fills_a_log_is_taken_out_of_the_gate(tmp_path: Path) -> None:
     text = ("ERROR something harmless, again and again\n" * 100_000) + "Segmentation fault\n" + ORDINARY * 10_000
-    found = sift(Part(log(tmp_path, text), whole=0, head=100, tail=100))
+    found = sift(Part(log(tmp_path, text), whole=0, head=100, tail=100, points=10))
     assert found.kept < 2000
     assert 100_001 in numbered(found.pieces)
 

@@ -18,7 +18,7 @@ from typing import Any
 import re2
 
 from evenpace.diagnose.matching import options
-from evenpace.diagnose.signature import signatures
+from evenpace.diagnose.signature import Signature, signatures
 
 SHORTEST = 4
 MOST_SIGHTINGS = 4000  # of one literal in one file
@@ -81,17 +81,27 @@ def _better(
     return other if worth[1] > worth[0] else one
 
 
+def decisive(signature: Signature) -> Iterator[str]:
+    """Yield the patterns of a signature that must be found wherever they stand in a log."""
+    if signature.role in ("marker", "noise"):
+        return
+    yield from (one.pattern for one in signature.content.match)
+    for also in signature.content.also:
+        if also.within is None and not (also.absent or also.quiet):
+            yield also.pattern
+
+
 @cache
 def telling() -> tuple[tuple[str, bool], ...]:
     """Return the literals of all signatures and of the judges' context.
 
-    A further line that must stand near the first one is kept with it, and needs no literal.
+    What only says that something is harmless, absent, or near the first line of a signature needs no literal:
+    it is looked for among the lines that are kept.
     """
     found: dict[tuple[str, bool], None] = {}
     for signature in signatures().values():
-        content = signature.content
-        for pattern in (*content.match, *(one for one in content.also if one.within is None)):
-            found.update(dict.fromkeys(literals_of(pattern.pattern)))
+        for pattern in decisive(signature):
+            found.update(dict.fromkeys(literals_of(pattern)))
     found.update(dict.fromkeys((text, True) for text in CONTEXT))
     return tuple(found)
 

@@ -16,13 +16,14 @@ from evenpace.diagnose.formats.flight_recorder import read_dump
 from evenpace.diagnose.formats.iterations import series_of
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.model import Case, Line, Series, Source
-from evenpace.diagnose.sift import MOST_LINES, WHOLE, Binary, Excerpts, Part, sift, size_of, split
+from evenpace.diagnose.sift import MOST_LINES, POINTS, WHOLE, Binary, Excerpts, Part, sift, size_of, split
 from evenpace.diagnose.sources import STDIN, Damaged, Inputs, is_packed, open_log
 
 RANGE = 128 << 20  # bytes of a large file that one process reads
 ALL_WHOLE = 24 << 20  # bytes of input up to which short files are kept whole
 ENDS = 4 << 20  # bytes kept of all files' ends together, where there is more
 LINES = 200_000  # of all excerpts together
+PACE = 24_000  # iteration lines of all large files together
 LARGEST_DUMP = 32 << 20  # bytes of a pickled dump
 SMALL = 32 << 20  # bytes of input that are not worth a second process
 
@@ -83,7 +84,8 @@ def _parts(files: Sequence[Path]) -> list[Part]:
     ends = max(2 << 10, min(64 << 10, ENDS // max(1, len(files))))
     ranges = [(path, *range_) for path in files for range_ in _ranges(path)]
     most = min(MOST_LINES, max(200, LINES // len(ranges)))
-    template = Part(Path(), whole=min(WHOLE, 2 * ends), head=ends // 2, tail=ends, most=most)
+    points = min(POINTS, max(24, PACE // len(ranges)))
+    template = Part(Path(), whole=min(WHOLE, 2 * ends), head=ends // 2, tail=ends, most=most, points=points)
     return [replace(template, path=path, start=start, end=end) for path, start, end in ranges]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from evenpace.diagnose.formats.iterations_scan import Scanner
 from evenpace.diagnose.gate import Gate
 from evenpace.diagnose.sources import Damaged, open_log
 
@@ -20,6 +21,7 @@ MARGIN = 16 << 10  # bytes looked at around a hit, at most
 BEFORE, AFTER = 12, 16  # lines kept around a hit
 WIDE_HITS = 40  # of one literal; later ones keep their own line only
 MOST_LINES = 40_000  # of excerpts from one file
+POINTS = 2_000  # iteration lines kept of one file, about
 _BINARY = 0.05  # share of NULs and other controls in the head above which a file is binary
 _TEXT_CONTROLS = bytes({7, 8, 9, 10, 12, 13, 27})
 
@@ -57,7 +59,7 @@ class Part:
     """Name a file, or a range of its bytes [start, end) that begins and ends after a newline.
 
     A file of at most `whole` bytes is kept as it is; of a larger one `head` and `tail` bytes of its two ends
-    in any case.
+    in any case, at most `most` lines of excerpts, and about `points` iteration lines.
     """
 
     path: Path
@@ -67,6 +69,7 @@ class Part:
     head: int = 16 << 10
     tail: int = 64 << 10
     most: int = MOST_LINES
+    points: int = POINTS
 
 
 def sift(part: Part) -> Excerpts:
@@ -88,7 +91,8 @@ def _sift(file: BinaryIO, part: Part) -> Excerpts:
         found.lines = head.count(b"\n") + bool(head and not head.endswith(b"\n"))
         found.pieces.append((1, head))
         return found
-    _Sifter(blocks, part, found).run(head)
+    size = part.end - part.start if part.end is not None else size_of(part.path)
+    _Sifter(blocks, part, found, _Pace(Scanner(head, size or None, part.points))).run(head)
     return found
 
 
@@ -133,11 +137,44 @@ class _Blocks:
 
 
 @dataclass(slots=True)
+class _Pace:
+    """Keep the iteration lines that a series needs, with their numbers."""
+
+    scanner: Scanner
+    lines: dict[int, tuple[int, bytes]] = field(default_factory=dict)  # by their offset in the file
+
+    def feed(self, block: bytes, at: int, number: int) -> None:
+        """Take a block that begins at byte `at` of the file, with line `number`."""
+        self.scanner.feed(block, at)
+        place = 0
+        for offset in self.scanner.offsets():
+            begin = offset - at
+            if begin < 0 or begin >= len(block):
+                continue
+            number += block.count(b"\n", place, begin)
+            place = begin
+            self.lines[offset] = (number, block[begin : _line_end(block, begin)])
+
+    def into(self, found: Excerpts) -> None:
+        """Put the lines between the excerpts, unless they are in one."""
+        kept = {self.lines[offset] for offset in self.scanner.offsets() if offset in self.lines}
+        merged: list[tuple[int, bytes]] = []
+        covered = 0
+        for first, data in sorted([*found.pieces, *kept], key=lambda piece: (piece[0], -len(piece[1]))):
+            if first >= covered:
+                merged.append((first, data))
+                covered = first + data.count(b"\n")
+        found.pieces = merged
+
+
+@dataclass(slots=True)
 class _Sifter:
     blocks: _Blocks
     part: Part
     found: Excerpts
+    pace: _Pace
     gate: Gate = field(default_factory=Gate)
+    base: int = 0  # offset of the buffer in the part
     line: int = 1  # number of the line that begins at `at`
     at: int = 0  # offset in the buffer up to which lines were counted
     kept_to: int = 0  # offset in the buffer up to which lines are in an excerpt already
@@ -159,10 +196,12 @@ class _Sifter:
             self._count(buffer, cut)
             self.at = max(0, self.at - cut)
             self.kept_to = max(0, self.kept_to - cut)
+            self.base += cut
             buffer, scanned = buffer[cut:], until - cut
         tail = _line_start(buffer, max(0, len(buffer) - self.part.tail))
         self._keep(buffer, tail, len(buffer), always=True)
         self._count(buffer, len(buffer))
+        self.pace.into(self.found)
         self.found.lines = self.line - 1 + bool(buffer and not buffer.endswith(b"\n"))
 
     def _count(self, buffer: bytes, to: int) -> None:
@@ -172,6 +211,8 @@ class _Sifter:
             self.at = to
 
     def _scan(self, buffer: bytes, start: int, end: int) -> None:
+        number = self.line + buffer.count(b"\n", self.at, start)
+        self.pace.feed(buffer[start:end], self.base + start, number)
         for at, literal in self.gate.hits(buffer, start, end):
             wide = self.gate.seen(literal) <= WIDE_HITS
             before, after = (BEFORE, AFTER) if wide else (0, 0)

@@ -112,7 +112,7 @@ class _Picks:
         if isfinite(sum(values)):
             self._keep(self.largest, top, values.index(top), chunk, at)
             self._keep(self.smallest, -bottom, values.index(bottom), chunk, at)
-        elif len(self.strange) < self.points // _SIDES:
+        elif len(self.strange) < max(1, self.points // _SIDES):
             odd = next((n for n, value in enumerate(values) if not isfinite(value)), 0)
             self.strange.append(self._offset(odd, chunk, at))
 
@@ -128,7 +128,7 @@ class _Picks:
                 self.stride *= 2
 
     def _keep(self, heap: list[tuple[float, int]], value: float, n: int, chunk: bytes, at: int) -> None:
-        side = self.points // _SIDES
+        side = max(1, self.points // _SIDES)
         if len(heap) < side:
             heappush(heap, (value, self._offset(n, chunk, at)))
         elif value > heap[0][0]:
