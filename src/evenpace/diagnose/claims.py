@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 from evenpace.diagnose.identity import canonical_gpu
 from evenpace.diagnose.model import NOBODY, Identity, Line, Sighting
 from evenpace.diagnose.roster import Roster
 from evenpace.diagnose.signature import Signature
 
+_PARTS = ("rank", "local_rank", "host", "gpu", "pid")
+FOLLOWING = ("consequence", "marker", "noise")
+MOST_PARTS = 256  # of one signature, with which a further one is compared
 SYSTEMIC = 3  # parts that fail alike before the program rather than a part is suspected
 # Faults of programs and settings, which many ranks show at once; a broken part shows on its own.
 SHARED = (
@@ -59,21 +62,34 @@ class Claim:
 
 def claims(sightings: Iterable[Sighting], signatures: Mapping[str, Signature], roster: Roster) -> list[Claim]:
     """Group sightings into claims, in the order in which they were first seen."""
-    grouped: dict[str, list[Claim]] = {}
+    grouped: dict[str, _Group] = {}
     for sighting in sightings:
-        signature = signatures[sighting.signature]
-        culprit = roster.fill(sighting.culprit) if sighting.culprit else NOBODY
-        _add(grouped.setdefault(signature.id, []), signature, culprit, sighting)
-    return [claim for each in grouped.values() for claim in _settled(each, roster)]
+        group = grouped.setdefault(sighting.signature, _Group(signatures[sighting.signature]))
+        group.add(sighting, roster.fill(sighting.culprit) if sighting.culprit else NOBODY)
+    return [claim for group in grouped.values() for claim in _settled(group.claims, roster)]
 
 
-def _add(known: list[Claim], signature: Signature, culprit: Identity, sighting: Sighting) -> None:
-    for claim in known:
-        if agree(claim.culprit, culprit):
-            claim.culprit = claim.culprit.or_else(culprit)
-            claim.sightings.append(sighting)
-            return
-    known.append(Claim(signature, culprit, [sighting], victims=[]))
+@dataclass(slots=True)
+class _Group:
+    """Collect the claims of one signature; what is said a second time about a part is found at once."""
+
+    signature: Signature
+    claims: list[Claim] = field(default_factory=list)
+    _known: dict[Identity, Claim] = field(default_factory=dict)
+
+    def add(self, sighting: Sighting, culprit: Identity) -> None:
+        claim = self._known.get(culprit) or self._agreeing(culprit)
+        if claim is None:
+            claim = Claim(self.signature, culprit)
+            self.claims.append(claim)
+        claim.culprit = claim.culprit.or_else(culprit)
+        claim.sightings.append(sighting)
+        self._known[culprit] = claim
+
+    def _agreeing(self, culprit: Identity) -> Claim | None:
+        if self.signature.role in FOLLOWING:  # who printed it is a victim, and several are one claim in the end
+            return None
+        return next((one for one in self.claims[:MOST_PARTS] if agree(one.culprit, culprit)), None)
 
 
 def agree(one: Identity, other: Identity) -> bool:
@@ -84,13 +100,13 @@ def agree(one: Identity, other: Identity) -> bool:
     if not one or not other:
         return not one and not other
     equal = False
-    for part in fields(Identity):
-        mine, theirs = getattr(one, part.name), getattr(other, part.name)
+    for name in _PARTS:
+        mine, theirs = getattr(one, name), getattr(other, name)
         if mine is None or theirs is None:
             continue
-        if _plain(part.name, mine) != _plain(part.name, theirs):
+        if mine != theirs and _plain(name, mine) != _plain(name, theirs):
             return False
-        equal = equal or part.name != "local_rank"
+        equal = equal or name != "local_rank"
     return equal or (one.local_rank is not None and one.local_rank == other.local_rank)
 
 
@@ -113,7 +129,7 @@ def _settled(each: list[Claim], roster: Roster) -> list[Claim]:
     signature = each[0].signature
     if signature.content.spreads:
         return [_joined(each, each[0].culprit)]
-    if signature.role in ("consequence", "marker", "noise"):
+    if signature.role in FOLLOWING:
         return [_joined(each, NOBODY)]
     if signature.fault in SHARED and len(each) >= SYSTEMIC and len(each) >= _half(roster):
         return [replace(_joined(each, NOBODY), victims=[])]
