@@ -140,12 +140,12 @@ def _who(meaning: Meaning) -> str:
 
 
 def _steps(meaning: Meaning, lang: str) -> Iterator[str]:
-    from evenpace.diagnose.signature import Text, fill
+    from evenpace.diagnose.signature import Text, fill_command
 
     for step in meaning.steps:
         yield Text(step.en, step.ko).say(lang, meaning.details)
         if step.command:
-            yield f"$ {fill(step.command, meaning.details)}"
+            yield f"$ {fill_command(step.command, meaning.details)}"
 
 
 def _unknown(answer: Answer, lang: str) -> Any:
@@ -201,7 +201,7 @@ def _as_json(answer: Answer, lang: str) -> dict[str, Any]:
 def _meaning_json(meaning: Meaning, lang: str) -> dict[str, Any]:
     import msgspec
 
-    from evenpace.diagnose.signature import Text, fill
+    from evenpace.diagnose.signature import Text, fill_command
 
     return {
         "key": meaning.key,
@@ -217,7 +217,7 @@ def _meaning_json(meaning: Meaning, lang: str) -> dict[str, Any]:
         "check": [
             {
                 "text": Text(step.en, step.ko).say(lang, meaning.details),
-                "command": fill(step.command, meaning.details) if step.command else None,
+                "command": fill_command(step.command, meaning.details) if step.command else None,
             }
             for step in meaning.steps
         ],

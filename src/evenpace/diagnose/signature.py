@@ -6,6 +6,7 @@ follows from something else), `marker` (says where the run stood) or `noise` (ha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -18,13 +19,23 @@ HERE = Path(__file__).parent / "signatures"
 # Faults of a part or a process: whoever waits for it in a collective only shows them.
 BREAKING = frozenset(
     (
-        *("gpu-hardware", "gpu-driver", "nvlink", "network-fabric", "network-config", "cuda-kernel-error", "storage"),
+        *(
+            "gpu-hardware",
+            "gpu-driver",
+            "nvlink",
+            "network-fabric",
+            "network-config",
+            "cuda-kernel-error",
+            "storage",
+        ),
         *("oom-gpu", "oom-host", "shm", "worker-killed", "node-lost", "user-code-exception", "data-loader"),
     )
 )
 WAITING = "waiting"
 ROLES = ("consequence", "marker", "noise")
 UNEXPLAINED = "unexplained-failure"
+# What a shell takes as it is, in quotes or out of them, and no program takes for an option.
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_.:,@%/+=][A-Za-z0-9_.:,@%/+=-]{0,4095}")
 
 
 class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -174,3 +185,11 @@ def _parts(template: str, details: Mapping[str, str]) -> Iterator[str]:
         yield literal
         if name is not None:
             yield details.get(name) or f"<{name}>"
+
+
+def fill_command(template: str, details: Mapping[str, str]) -> str:
+    """Fill a command like `fill`, but only with what is harmless in a shell; the rest stays `<name>`.
+
+    Details come from logs, which others may have written: a host `x; reboot` must not become a command.
+    """
+    return fill(template, {name: value for name, value in details.items() if _PLAIN_WORD.fullmatch(value)})

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from evenpace.diagnose.engine import Diagnosis
+from evenpace.diagnose.identity import canonical_gpu
 from evenpace.diagnose.model import Identity, Line
-from evenpace.diagnose.signature import fill
+from evenpace.diagnose.signature import fill, fill_command
 from evenpace.findings import Advice, Evidence, Finding, Severity, Subject, Terms
 from evenpace.terms import phrases, say
 
+_T = TypeVar("_T", int, str)
 LONGEST = 1200  # characters of a line that are quoted
 
 
@@ -24,7 +27,7 @@ def finding(diagnosis: Diagnosis, lang: str = "en") -> Finding:
         subject=subject(diagnosis.culprit),
         summary=content.title.say(lang, diagnosis.details) if content else say(_key(diagnosis), lang),
         since=stamp(diagnosis.since),
-        victims=tuple(subject(victim) for victim in diagnosis.victims),
+        victims=tuple(subject(one) for one in diagnosis.victims if not _is_part(one, diagnosis.culprit)),
         evidence=tuple(quotation(line) for line in diagnosis.lines),
         advice=tuple(_advice(diagnosis, lang)),
         missing=tuple(_missing(diagnosis, lang)),
@@ -36,6 +39,21 @@ def finding(diagnosis: Diagnosis, lang: str = "en") -> Finding:
 
 def _key(diagnosis: Diagnosis) -> str:
     return f"diagnose-{diagnosis.fault}"
+
+
+def _is_part(one: Identity, culprit: Identity) -> bool:
+    """Tell whether `one` is the culprit by all that both are known by, or its host: then it is no victim."""
+    known = [
+        (_several(mine), _several(theirs))
+        for part in ("rank", "local_rank", "host", "gpu")
+        if (mine := getattr(one, part)) is not None and (theirs := getattr(culprit, part)) is not None
+    ]
+    whole = one.rank is None or culprit.rank is not None
+    return bool(known) and whole and all(mine <= theirs for mine, theirs in known)
+
+
+def _several(value: object) -> set[str]:
+    return {canonical_gpu(str(each)) for each in (value if isinstance(value, tuple) else (value,))}
 
 
 def quotation(line: Line) -> Evidence:
@@ -52,8 +70,9 @@ def quoted(text: str) -> str:
 
 def subject(identity: Identity) -> Subject:
     """Return an identity as the subject of a finding; a process id is its object."""
+    parts = (("gpu", identity.gpu), ("rank", identity.rank), ("node", identity.host))
     kind = next(
-        (kind for kind, known in (("gpu", identity.gpu), ("rank", identity.rank), ("node", identity.host)) if known is not None),
+        (kind for kind, known in parts if known is not None),
         "job" if identity.local_rank is None and identity.pid is None else "rank",
     )
     return Subject(
@@ -66,7 +85,7 @@ def subject(identity: Identity) -> Subject:
     )
 
 
-def _plain(value):  # type: ignore[no-untyped-def]
+def _plain(value: _T | tuple[_T, ...] | None) -> _T | list[_T] | None:
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -75,10 +94,12 @@ def _joined(value: int | tuple[int, ...]) -> str:
 
 
 def stamp(time: float | None) -> str | None:
-    """Return seconds since the epoch as RFC 3339 in UTC."""
-    if time is None:
+    """Return seconds since the epoch as RFC 3339 in UTC; None for a time that no calendar has."""
+    try:
+        moment = None if time is None else datetime.fromtimestamp(time, UTC)
+    except (OverflowError, ValueError, OSError):
         return None
-    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") if moment else None
 
 
 def _advice(diagnosis: Diagnosis, lang: str) -> list[Advice]:
@@ -88,7 +109,7 @@ def _advice(diagnosis: Diagnosis, lang: str) -> list[Advice]:
     return [
         Advice(
             fill(step.ko if lang == "ko" else step.en, diagnosis.details),
-            None if step.command is None else fill(step.command, diagnosis.details),
+            None if step.command is None else fill_command(step.command, diagnosis.details),
         )
         for step in diagnosis.signature.content.advice
     ]

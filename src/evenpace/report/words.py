@@ -85,9 +85,10 @@ def who(subject: Subject, lang: str) -> str:
     """Name a subject by the parts that are known, nearest first: `rank 3 on node1`."""
     if subject.link is not None:
         return listed(subject.link)
+    local = subject.local_rank if subject.rank is None else None
     parts = [
         f"{name} {listed(value)}"
-        for name, value in (("rank", subject.rank), ("GPU", subject.gpu))
+        for name, value in (("rank", subject.rank), ("local rank", local), ("GPU", subject.gpu))
         if value is not None
     ]
     inner = ", ".join(parts)

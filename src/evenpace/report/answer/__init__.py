@@ -11,6 +11,9 @@ from evenpace.diagnose.sources import Inputs
 from evenpace.diagnose.telling import finding, quotation
 from evenpace.findings import Evidence, Finding, IncidentLink
 from evenpace.report.incidents import alike
+from evenpace.report.view import Card, card_of
+from evenpace.report.words import date, line
+from evenpace.watch.events import seconds
 
 Alike = Callable[[Finding, str], tuple[IncidentLink, ...]]
 
@@ -44,6 +47,12 @@ def answer_of(case: Case, inputs: Inputs, lang: str, alike: Alike = alike) -> An
         sum(source.lines for source in case.sources),
         inputs.skipped,
     )
+
+
+def card(finding: Finding, lang: str) -> Card:
+    """Return a finding of an answer ready to be shown: when it was, and the incidents that it carries."""
+    shown = card_of(finding, lang, when=date(seconds(finding.since)) if finding.since else "")
+    return replace(shown, incidents=[(line(link.id), line(link.why)) for link in finding.incidents])
 
 
 def forms() -> Mapping[str, Callable[[Answer], str]]:

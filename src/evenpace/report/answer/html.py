@@ -10,13 +10,11 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
-from evenpace.report.answer import Answer
+from evenpace.report.answer import Answer, card
 from evenpace.report.answer.text import closing
 from evenpace.report.page import templates
-from evenpace.report.view import card_of
-from evenpace.report.words import date, evidence
+from evenpace.report.words import evidence
 from evenpace.terms import say
-from evenpace.watch.events import seconds
 
 _TEMPLATES = Path(__file__).parent.parent / "templates"
 
@@ -25,10 +23,6 @@ def to_html(answer: Answer) -> str:
     """Render the page."""
     style = (_TEMPLATES / "answer.css").read_text(encoding="utf-8")
     digest = b64encode(sha256(style.encode()).digest()).decode()
-    cards = [
-        card_of(finding, answer.lang, when=date(seconds(finding.since)) if finding.since else "")
-        for finding in answer.findings
-    ]
     return (
         _environment()
         .get_template("answer.html.j2")
@@ -36,8 +30,8 @@ def to_html(answer: Answer) -> str:
             lang=answer.lang,
             t=lambda key, **details: say(key, answer.lang, **details),
             style=Markup(style),  # noqa: S704  our own file
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'",
-            cards=cards,
+            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+            cards=[card(finding, answer.lang) for finding in answer.findings],
             unusual=[evidence(item, answer.lang) for item in answer.unusual],
             closing=closing(answer),
             library="",

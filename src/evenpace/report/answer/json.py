@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 import msgspec
 
 from evenpace.findings import to_builtins
 from evenpace.library.export import visible
 from evenpace.report.answer import Answer
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_json(answer: Answer) -> str:
@@ -18,4 +22,10 @@ def to_json(answer: Answer) -> str:
         "read": {"files": list(answer.files), "bytes": answer.size, "lines": answer.lines},
         "skipped": {reason: list(names) for reason, names in answer.skipped.items()},
     }
-    return visible(json.dumps(page, ensure_ascii=False, indent=2)) + "\n"
+    return written(page)
+
+
+def written(page: dict[str, Any]) -> str:
+    """Return a page as indented JSON that can be printed and encoded, whatever files are called."""
+    text = visible(json.dumps(page, ensure_ascii=False, indent=2)) + "\n"
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

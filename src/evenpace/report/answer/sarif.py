@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import os
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from evenpace import __version__
 from evenpace.findings import Evidence, Finding
-from evenpace.library.export import visible
 from evenpace.report.answer import Answer
+from evenpace.report.answer.json import written
+from evenpace.report.answer.text import closing
 from evenpace.report.words import clean, fault, line, who
-from evenpace.terms import UnknownTerm, term
+from evenpace.terms import UnknownTerm, say, term
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"critical": "error", "warning": "warning", "info": "note"}
+_ESCAPED = str.maketrans({"[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 
 
 def to_sarif(answer: Answer) -> str:
@@ -23,16 +27,22 @@ def to_sarif(answer: Answer) -> str:
     driver = {
         "name": "evenpace",
         "version": __version__,
-        "informationUri": "https://github.com/evenpace/evenpace",
         "rules": [_rule(slug, answer.lang) for slug in faults],
     }
     run = {
         "tool": {"driver": driver},
+        "language": answer.lang,
+        "invocations": [_invocation(answer)],
         "results": [_result(finding, answer.lang, faults) for finding in answer.findings],
         "columnKind": "unicodeCodePoints",
     }
-    page = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return visible(json.dumps(page, ensure_ascii=False, indent=2)) + "\n"
+    return written({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _invocation(answer: Answer) -> dict[str, Any]:
+    """Say what was left out."""
+    told = [{"level": "warning", "message": _message(text)} for text in closing(answer)[1:]]
+    return {"executionSuccessful": True, "toolExecutionNotifications": told}
 
 
 def _rule(slug: str, lang: str) -> dict[str, Any]:
@@ -41,28 +51,56 @@ def _rule(slug: str, lang: str) -> dict[str, Any]:
         definition = known.definition_ko if lang == "ko" and known.definition_ko else known.definition
     except UnknownTerm:
         definition = slug
-    return {"id": slug, "shortDescription": {"text": fault(slug, lang)}, "fullDescription": {"text": definition}}
+    return {
+        "id": slug,
+        "shortDescription": _message(fault(slug, lang)),
+        "fullDescription": _message(definition),
+    }
 
 
 def _result(finding: Finding, lang: str, faults: list[str]) -> dict[str, Any]:
-    advice = [f"{line(one.text)}{f' $ {clean(one.command)}' if one.command else ''}" for one in finding.advice]
-    message = "\n".join([f"{who(finding.subject, lang)}: {line(finding.summary)}", *advice])
+    places = [_location(item) for item in finding.evidence if item.line is not None]
+    related = [place | {"id": number} for number, place in enumerate(places[1:], 1)]
     return {
         "ruleId": finding.fault,
         "ruleIndex": faults.index(finding.fault),
         "level": _LEVELS[finding.severity.value],
         "rank": round(100 * finding.confidence, 1),
-        "message": {"text": message},
-        "locations": [_location(item) for item in finding.evidence[:1] if item.line is not None],
-        "relatedLocations": [
-            _location(item) | {"id": number}
-            for number, item in enumerate(finding.evidence[1:], 1)
-            if item.line is not None
-        ],
+        "message": _message("\n".join(_said(finding, lang))),
+        "locations": places[:1],
+        "relatedLocations": related,
+        "partialFingerprints": {"evenpace/v1": _fingerprint(finding)},
     }
+
+
+def _said(finding: Finding, lang: str) -> list[str]:
+    said = [f"{who(finding.subject, lang)}: {line(finding.summary)}"]
+    for number, step in enumerate(finding.advice, 1):
+        said.append(f"{number}. {line(step.text)}")
+        said += [f"   $ {clean(step.command)}"] if step.command else []
+    return said + [f"{say('report-missing', lang)}: {line(text)}" for text in finding.missing]
+
+
+def _message(text: str) -> dict[str, str]:
+    """Return a message in which nothing is a link or a placeholder (SARIF 2.1.0, 3.11.5 and 3.11.6)."""
+    return {"text": text.translate(_ESCAPED)}
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Return what the same finding has in another language, and when it is found again."""
+    subject = finding.subject
+    known = [finding.fault, finding.phrase, subject.node, subject.rank, subject.local_rank, subject.gpu]
+    return sha256(repr(known).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _location(item: Evidence) -> dict[str, Any]:
     region = {"startLine": item.line, "snippet": {"text": clean(item.text or "")}}
-    address = {"uri": quote(item.source.replace("\\", "/"))}
-    return {"physicalLocation": {"artifactLocation": address, "region": region}}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri(item.source)}, "region": region}}
+
+
+def uri(name: str) -> str:
+    """Return a file as a URI: relative where its name is relative and stays below, else with its scheme."""
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts:
+        return "file://" + quote(os.fsencode(os.path.abspath(path)))  # noqa: PTH100  links stay as named
+    return quote(os.fsencode(path.as_posix()))
