@@ -21,23 +21,37 @@ from evenpace.diagnose.redact_words import vital
 
 _UUID = compiled(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}")
 _MAC = compiled(
-    r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){2})?|\b(?:[0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}\b")
+    r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){2})?|\b(?:[0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}\b"
+)
 _LONG_V6 = compiled(r"(?:[0-9A-Fa-f]{1,4}:){7,8}[0-9A-Fa-f]{1,4}")
-_SHORT_V6 = re.compile(r"(?<![\w:.\-])(?:[A-Za-z][\w.\-]{0,15}:)?[0-9A-Fa-f:]{0,36}::[0-9A-Fa-f:]{0,36}(?:(?<=:)\d{1,3}(?:\.\d{1,3}){3})?(?![\w:]|\.\d)")
+_SHORT_V6 = compiled(r"(?:[A-Za-z][\w.\-]*:)?[0-9A-Fa-f:]*::[0-9A-Fa-f:]*(?:(?:\.\d{1,3}){3})?")
 _GUID = compiled(
-    r"(?i)(guid\W{0,8}(?:is |= ?)?)((?:0x)?[0-9a-f]{16})\b|\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b|(?:_ib_|:)(?:0x[0-9a-f]{16})\b")
+    r"(?i)(guid\W{0,8}(?:is |= ?)?)((?:0x)?[0-9a-f]{16})\b|\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b|(?:_ib_|:)(?:0x[0-9a-f]{16})\b"
+)
 _V4 = compiled(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
 _NO_V4_BEFORE = re.compile(r"(?:[\d.]|==|[vV]|[vV]ersion[ :=]{1,2})$")
 _SERIAL = compiled(
-    r"(?i)(serial(?:[ _-]?(?:number|no\.?|num))?['\"]?\s{0,60}(?:[:=]|is)\s{0,20}['\"]?)([A-Z0-9][A-Z0-9\-]{4,24})\b")
-_ZERO_UUID, _ZERO_MAC, _ZERO_GUID, _ZERO_SERIAL = "00000000-0000-4000-8000-", "02005e", "020000ffff", "00000000"
-_SUFFIX = re.compile(r"(.{2,})([_\-.](?:ib|eth|hsn|opa|bmc|ipmi|mgmt|data|roce|rdma|10g|100g)\d{0,2})$", re.IGNORECASE)
+    r"(?i)(serial(?:[ _-]?(?:number|no\.?|num))?['\"]?\s{0,60}(?:[:=]|is)\s{0,20}['\"]?)([A-Z0-9][A-Z0-9\-]{4,24})\b"
+)
+_ZERO_UUID, _ZERO_MAC, _ZERO_GUID, _ZERO_SERIAL = (
+    "00000000-0000-4000-8000-",
+    "02005e",
+    "020000ffff",
+    "00000000",
+)
+_SUFFIX = re.compile(
+    r"(.{2,})([_\-.](?:ib|eth|hsn|opa|bmc|ipmi|mgmt|data|roce|rdma|10g|100g)\d{0,2})$", re.IGNORECASE
+)
 _SHAPED = re.compile(r"(?=.{4,64}$)([A-Za-z][A-Za-z\-_]{2,40})(\d{2,8})((?:-[A-Za-z]{1,12}\d?)?)$")
-_UNSHAPED = re.compile(r"(?:gpu|cuda|rank|step|epoch|iter|layer|eth|mlx|cpu|device|stage|group|worker|checkpoint|ckpt|batch|seed|version|port|pid|run|job|task|shard|part)", re.I)
+_UNSHAPED = re.compile(
+    r"(?:gpu|cuda|rank|step|epoch|iter|layer|eth|mlx|cpu|device|stage|group|worker|checkpoint|ckpt|batch|seed|version|port|pid|run|job|task|shard|part)",
+    re.I,
+)
 _AT = compiled(r"([A-Za-z0-9_][A-Za-z0-9_.+\-]*)@([A-Za-z][A-Za-z0-9.\-]*)")
 _KEYED = compiled(
     r"(?i)((?:\b|_)(?:user|username|user_?name|userid|logname|sudo_user|owner|login|runas|account|entity)['\"]?\s{0,40}[:=]{1,2}"
-    r"\s{0,20}(?:u?['\"])?)([A-Za-z0-9_][A-Za-z0-9_.\-]*)")
+    r"\s{0,20}(?:u?['\"])?)([A-Za-z0-9_][A-Za-z0-9_.\-]*)"
+)
 _UID = compiled(r"(\b(?:e?uid|gid)=\d+\(|\bUserId=|\bGroupId=)([A-Za-z0-9_][A-Za-z0-9_.\-]*)")
 
 
@@ -83,9 +97,10 @@ class Redactor:
     def replace(self, text: str) -> str:
         """Return text with all that identifies somebody replaced."""
         self._begin()
-        text = redact_secrets.replace(clean(text), self.names.secret)
+        text = clean(text)
         if self._urls and "://" in text:
             text = self._urls.replace(text)
+        text = redact_secrets.replace(text, self.names.secret)
         text = self._numbers(text)
         if "@" in text:
             text = sub(_AT, self._at, text)
@@ -110,11 +125,15 @@ class Redactor:
             self._collect()
 
     def _numbers(self, text: str) -> str:
-        text = sub(_UUID, lambda found: self._kept(found[0], _ZERO_UUID) or self.names.of("uuid", found[0].lower()), text)
+        text = sub(
+            _UUID,
+            lambda found: self._kept(found[0], _ZERO_UUID) or self.names.of("uuid", found[0].lower()),
+            text,
+        )
         text = sub(_SERIAL, self._serial, text)
         text = sub(_LONG_V6, self._long_v6, text)
         if "::" in text:
-            text = _SHORT_V6.sub(self._short_v6, text)
+            text = sub(_SHORT_V6, self._short_v6, text)
         text = sub(_GUID, self._guid, text)
         text = sub(_MAC, self._mac, text)
         return sub(_V4, self._ipv4, text)
@@ -130,7 +149,13 @@ class Redactor:
     def _guid(self, found: Found) -> str:
         text = found[2] or found[0]
         digits = text.lower().removeprefix("_ib_").lstrip(":").removeprefix("0x").replace(":", "")
-        if digits.startswith(_ZERO_GUID) or not digits.strip("0") or not found[2] and "x" in text and "_ib_" not in text:
+        if (
+            digits.startswith(_ZERO_GUID)
+            or not digits.strip("0")
+            or not found[2]
+            and "x" in text
+            and "_ib_" not in text
+        ):
             return found[0]
         new = self.names.of("guid", digits)
         if ":" in text:
@@ -159,12 +184,13 @@ class Redactor:
             name += ":"
         return name + (self.names.ipv6(text) if text.count(":") == 7 else text)
 
-    def _short_v6(self, found: re.Match[str]) -> str:
-        text = found[0]
+    def _short_v6(self, found: Found) -> str:
+        text, near = found[0], found.before[-1:] + found.after[:1]
+        if text == "::" or any(letter.isalnum() or letter in ":_" for letter in near):
+            return text
         new = self.names.ipv6(text)
-        if new == text and (name := text.partition(":")[0]):
-            rest = text[len(name) + 1 :]
-            return f"{name}:{self.names.ipv6(rest)}"
+        if new == text and not is_address(text) and (name := text.partition(":")[0]):
+            return f"{name}:{self.names.ipv6(text[len(name) + 1 :])}"
         return new
 
     def _ipv4(self, found: Found) -> str:
@@ -172,7 +198,11 @@ class Redactor:
         if after[:1].isdigit() or (after[:1] == "." and after[1:2].isdigit()):
             return found[0]
         is_version = _NO_V4_BEFORE.search(before) and not found[0].startswith(("10.", "192.168.", "172."))
-        return found[0] if is_version or before.endswith(".") and before[-2:-1].isdigit() else self.names.ipv4(found[0])
+        return (
+            found[0]
+            if is_version or before.endswith(".") and before[-2:-1].isdigit()
+            else self.names.ipv4(found[0])
+        )
 
     def _at(self, found: Found) -> str:
         user, host = found[1], found[2]
@@ -231,7 +261,9 @@ class Redactor:
         ):
             for name in sorted(found):
                 if kind == "secret" or (name.lower() not in vital() and len(name) > 1):
-                    for spelled in (name.upper(), name.lower(), name) if kind in ("host", "domain") else (name,):
+                    for spelled in (
+                        (name.upper(), name.lower(), name) if kind in ("host", "domain") else (name,)
+                    ):
                         self._kinds[spelled] = (kind, name)
         shapes = {_shape(name, kind) for name, (kind, _) in self._kinds.items()}
         ordered = sorted(shapes, key=lambda shape: (-len(shape), shape))

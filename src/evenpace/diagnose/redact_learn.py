@@ -59,7 +59,8 @@ _DOMAINS = compiled(
     r"\b((?:[A-Za-z0-9][A-Za-z0-9_-]*\.)+(?:com|org|edu|gov|mil|internal|localdomain|lan|corp|cluster|intra"
     r"|intranet|example|svc|arpa|hpc|local|private)"
     r"|(?:[A-Za-z0-9][A-Za-z0-9_-]*\.){2,8}(?:net|io|ai|dev|cloud|app|tech|kr|de|fr|uk|jp|cn|ch|eu|us|ca|au|it"
-    r"|es|nl|se|no|fi|dk|pl|at|be|in|tw|sg|hk|br|ru|il|cz|pt|ie))\b")
+    r"|es|nl|se|no|fi|dk|pl|at|be|in|tw|sg|hk|br|ru|il|cz|pt|ie))\b"
+)
 LISTS = compiled(r"\b([A-Za-z][A-Za-z0-9_\-]{0,60})\[(\d+(?:[,\-]\d+)*)\]([A-Za-z0-9\-]{0,60})")
 _USERS = (
     r"(?i)/(?:home|homes|users)/([^\s/'\"`<>|:;,()\[\]{}*?$\\]+)",
@@ -81,9 +82,12 @@ _ORGANISATIONS = (
 )
 _TAKEN = compiled(
     r"anon-(?:host|user|org|bucket|domain)\d{1,9}(?:\.example)?|\bdir\d{1,9}\b|\bfile\d{1,9}\b|198\.1[89]\.\d{1,3}\."
-    r"|00000000-0000-4000-8000-[0-9a-f]{12}|2001:db8::[0-9a-f]{1,8}|fe80::[0-9a-f]{1,8}|\b0{8}\d{5}\b")
+    r"|00000000-0000-4000-8000-[0-9a-f]{12}|2001:db8::[0-9a-f]{1,8}|fe80::[0-9a-f]{1,8}|\b0{8}\d{5}\b"
+)
 _FILE = re.compile(rf".{{1,250}}\.(?:{EXTENSIONS})$|.*\.(?:cpp|plt)$", re.IGNORECASE)
-_NO_NAME = re.compile(r"[\d.,:_+\-]*$|0x[0-9a-f]*$|[\d.]+e[+-]?\d+$|sha256$|[A-Z]{1,3}$|\d+(?:st|nd|rd|th|[kKMGT]i?B?|ms|us|s)$")
+_NO_NAME = re.compile(
+    r"[\d.,:_+\-]*$|0x[0-9a-f]*$|[\d.]+e[+-]?\d+$|sha256$|[A-Z]{1,3}$|\d+(?:st|nd|rd|th|[kKMGT]i?B?|ms|us|s)$"
+)
 _DEVICE = re.compile(
     r"(?:gpu|cuda|rank|local_?rank|step|epoch|iter|layer|eth|ens|enp|eno|ib|mlx|bond|hsn|veth|nvme|sd|md|cpu|numa"
     r"|default|trainer|device|stage|group|dp|tp|pp|fp|bf|int|float|uint|sm|v|cu|py|r|x|q|h|a|b|l|t|p)[_-]?\d{1,5}(?:[_.:-]\d+)*$",
@@ -138,7 +142,7 @@ class Learned:
         short, _, domain = name.partition(".")
         if domain and short in PACKAGES:
             return
-        if domain and not set(domain.lower().split(".")) <= _GENERIC:
+        if domain and not PSEUDONYM.match(domain) and not set(domain.lower().split(".")) <= _GENERIC:
             self.domains.add(domain)
         if is_host_name(short) and not (domain and short.isalpha() and is_common(short)):
             self.hosts.add(short)

@@ -13,18 +13,22 @@ _IN = r"[^\s'\"`<>|:;,()\[\]{}*?$\\/]"
 _ABSOLUTE = re.compile(
     rf"(?:(?<![A-Za-z0-9_/.~])|(?<=-[ILW]))(?:\$\w{{1,40}}|~[\w.\-]{{0,40}}|\.{{1,3}})?/(?:{_IN}{{1,255}}/?)(?:{_IN}{{0,255}}/?){{0,60}}"
 )
-_QUOTED = re.compile(r"(?:File \"|(?:directory|file|found|exists|denied|device|handle): ')([^\"'\n]{1,1000})[\"']")
-_WINDOWS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:\\{1,2}[^\s\"'<>|*?,;:]{1,1000}")
+_QUOTED = compiled(
+    r"((?:File \"|(?:directory|file|found|exists|denied|device|handle): '))([/~.][^\"'\n ]*(?: [^\"'\n ]*)+)[\"']"
+)
+_WINDOWS = compiled(r"\b[A-Za-z]:\\{1,2}[A-Za-z0-9_][^\s\"'<>|*?,;:]+")
 _BARE = (
     r"py|sh|yaml|yml|json|jsonl|toml|ini|cfg|log|txt|out|err|csv|tsv|pt|pth|ckpt|bin|safetensors|npy|npz|pkl|parquet"
     r"|arrow|tar|gz|zst|zip|h5|tfrecord|wav|flac|jpg|jpeg|png|sbatch|slurm|ipynb|sif|sqsh|pem"
 )
 _RELATIVE = compiled(
-    rf"(?:{_IN}+/)+{_IN}+\.(?:{EXTENSIONS})\b|{_IN}+\.(?:{_BARE})\b|(?:{_IN}+/)(?:{_IN}+/)+(?:[\s'\"\]),]|$)")
+    rf"(?:{_IN}+/)+{_IN}+\.(?:{EXTENSIONS})\b|{_IN}+\.(?:{_BARE})\b|(?:{_IN}+/)(?:{_IN}+/)+(?:[\s'\"\]),]|$)"
+)
 _KEYED = compiled(
     r"(?i)((?:path|dir|directory|folder|file|root|repo|data|dataset|prefix|model|checkpoint|ckpt|load|save|output"
     r"|input|tokenizer|config|cache|from|name)s?['\"]?(?:\s{0,3}[=:]\s{0,3}|['\",\s]{1,4})['\"]?)"
-    rf"((?:{_IN}+/)+{_IN}+)")
+    rf"((?:{_IN}+/)+{_IN}+)"
+)
 _EXTENSION = re.compile(rf"(?:\.(?:{EXTENSIONS}))(?:\.\d{{1,4}})?$")
 _LIBRARY = re.compile(r"lib[\w+\-]{1,80}\.so[\d.]{0,20}$|[\w.\-]{1,80}\.cpython-\d{2,3}-[\w\-]{1,60}\.so$")
 _SOURCE = re.compile(r"\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh)$")
@@ -35,7 +39,9 @@ _NATIVE = frozenset(
 _HOMES = frozenset(("home", "homes", "users", "user"))
 _SITE = ("site-packages", "dist-packages")
 _PYTHON = re.compile(r"python[23](?:\.\d{1,2})?$")
-_SHM = re.compile(r"(?:nccl|torch|psm|sem\.|__KMP|cuda|nv|ray|plasma|vader|ucx|sm_|shm|pym|wnsm)", re.IGNORECASE)
+_SHM = re.compile(
+    r"(?:nccl|torch|psm|sem\.|__KMP|cuda|nv|ray|plasma|vader|ucx|sm_|shm|pym|wnsm)", re.IGNORECASE
+)
 _TAIL = ".!"
 _REMEMBERED = 100_000
 
@@ -50,9 +56,9 @@ class Paths:
     def replace(self, text: str) -> str:
         """Return text with its paths replaced."""
         if ' "' in text or ": '" in text:
-            text = _QUOTED.sub(self._quoted, text)
+            text = sub(_QUOTED, lambda found: found[1] + self._quoted(found[2]) + found[0][-1], text)
         if ":\\" in text:
-            text = _WINDOWS.sub(lambda found: self._windows(found[0]), text)
+            text = sub(_WINDOWS, lambda found: self._windows(found[0]), text)
         if "/" in text:
             text = _ABSOLUTE.sub(self._absolute, text)
             text = sub(_KEYED, lambda found: found[1] + self._relative(found[2]), text)
@@ -70,12 +76,8 @@ class Paths:
         """Return the path of a URL replaced."""
         return self._parts(path.split("/"), "/")
 
-    def _quoted(self, found: re.Match[str]) -> str:
-        path, all_ = found[1], found[0]
-        if " " not in path or not path.startswith(("/", "~", "./")):
-            return all_
-        start = found.start(1) - found.start()
-        return all_[:start] + self._whole(path) + all_[start + len(path) :]
+    def _quoted(self, path: str) -> str:
+        return self._whole(path) if path.startswith(("/", "~", "./", "../")) else path
 
     def _absolute(self, found: re.Match[str]) -> str:
         path = found[0]
@@ -155,7 +157,7 @@ class Paths:
             return part
         if is_common(part) or _LIBRARY.match(part) or _pseudonymous(part):
             return part
-        if _SOURCE.search(part) and (at == 0 or _NATIVE & set(parts[:at])):
+        if _SOURCE.search(parts[-1]) and (len(parts) == 1 or _NATIVE & set(parts[:at])):
             return part
         extension = _EXTENSION.search(part)
         if not extension or at + 1 < len(parts):

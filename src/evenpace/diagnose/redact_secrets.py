@@ -41,10 +41,13 @@ _NAMED = (
 _GATE = compiled(
     r"(?i)hf_|gh[pousr]_|github_pat|glpat-|AKIA|ASIA|AROA|AIDA|sk-|xox|AIza|ya29|eyJ|nvapi|pypi|npm_|dckr|gsk_|r8_|pul-"
     r"|lin_api|shpat|dop_v1|sgp_|rpa_|wandb|tgp_|SHA256:|ssh-|ecdsa|pass|secret|key|credential|token|_pwd|_auth"
-    r"|world_?info|bearer|basic|authorization|negotiate|://|cookie|_pat|PRIVATE KEY")
+    r"|world_?info|bearer|basic|authorization|negotiate|://|cookie|_pat|PRIVATE KEY"
+)
 _BEGIN, _END = "-----BEGIN ", "-----END "
 _PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
-_NUMBER = re.compile(r"(?:0x)?[0-9a-f]{1,8}$|[\d.,:e+\-]{1,24}$|(?:true|false|none|null|yes|no|auto|default|required)$", re.I)
+_NUMBER = re.compile(
+    r"(?:0x)?[0-9a-f]{1,8}$|[\d.,:e+\-]{1,24}$|(?:true|false|none|null|yes|no|auto|default|required)$", re.I
+)
 _ENV = re.compile(r"[A-Za-z_][\w.]{0,100}\(|\$\{?\w|\*{2,}|<|\.{3}")
 _WORD = re.compile(r"[a-z_.\-]{1,40}$|[A-Z][a-z]{1,30}$")
 

@@ -7,11 +7,32 @@ from collections.abc import Callable
 
 from evenpace.diagnose.redact_names import Pseudonyms, is_address
 from evenpace.diagnose.redact_paths import Paths
-from evenpace.diagnose.redact_words import KEPT_HOSTS, OWNERS, PUBLIC_HOSTS, SERVICES, WORDS
+from evenpace.diagnose.redact_search import Found, compiled, sub
+from evenpace.diagnose.redact_words import KEPT_HOSTS, OWNERS, PUBLIC_HOSTS, SERVICES, WORDS, is_common
 
-_URL = re.compile(r"\b([A-Za-z][A-Za-z0-9+.\-]{1,20})://([^\s'\"<>`\\|(){},]{1,4000})")
-_PARTS = re.compile(r"(?:([^/?#@]{1,500})@)?(\[[0-9A-Fa-f:.%]{2,60}\]|[^/?#:]{0,253})((?::\d{1,5})?)([^?#]*)(.*)", re.DOTALL)
-_BUCKETS = frozenset(("s3", "s3a", "s3n", "gs", "gcs", "oci", "abfs", "abfss", "wasb", "wasbs", "hdfs", "r2", "oss", "cos", "swift"))
+_URL = compiled(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^\s'\"<>`\\|(){},]+)")
+_PARTS = re.compile(
+    r"(?:([^/?#@]{1,500})@)?(\[[0-9A-Fa-f:.%]{2,60}\]|[^/?#:]{0,253})((?::\d{1,5})?)([^?#]*)(.*)", re.DOTALL
+)
+_BUCKETS = frozenset(
+    (
+        "s3",
+        "s3a",
+        "s3n",
+        "gs",
+        "gcs",
+        "oci",
+        "abfs",
+        "abfss",
+        "wasb",
+        "wasbs",
+        "hdfs",
+        "r2",
+        "oss",
+        "cos",
+        "swift",
+    )
+)
 _TAIL = ".:;!]"
 
 
@@ -23,9 +44,9 @@ class Urls:
 
     def replace(self, text: str) -> str:
         """Return text with its URLs replaced."""
-        return _URL.sub(self._url, text)
+        return sub(_URL, self._url, text)
 
-    def _url(self, found: re.Match[str]) -> str:
+    def _url(self, found: Found) -> str:
         scheme, rest = found[1], found[2]
         bare = rest.rstrip(_TAIL)
         if bare.startswith("[") and "]" not in bare:
@@ -58,7 +79,12 @@ class Urls:
         short, dot, domain = host.partition(".")
         if lower.endswith(".amazonaws.com"):
             return f"{self._names.of('bucket', short)}.s3.amazonaws.com"
-        return self._host(short) + dot + (domain if set(domain.split(".")) <= WORDS else self._domain(domain))
+        kept = short.isalpha() and is_common(short)
+        return (
+            (short if kept else self._host(short))
+            + dot
+            + (domain if set(domain.split(".")) <= WORDS else self._domain(domain))
+        )
 
     def _domain(self, domain: str) -> str:
         if not domain or domain.count(".") == 0 and len(domain) < 7 or domain.startswith("anon-"):

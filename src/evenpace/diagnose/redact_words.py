@@ -44,7 +44,8 @@ generic systemd system unit user slice scope service proxy socket sockets monito
 resume restore sync async writer reader convert export import download upload prepare split merge build make cmake
 python3 pip usage report server client gateway router actor critic policy reward buffer agent env game rollout mesh
 torchrun perf all reduce gather scatter broadcast alltoall sendrecv mpirun srun sbatch nsys ncu accelerate venvs
-private cluster domain svc internal compute region zone localdomain
+db www git mail login registry ldap ntp mirror cdn blob
+anon org bucket private cluster domain svc internal compute region zone localdomain
 """
 _PACKAGES = """
 torch torchvision torchaudio torchtext torchdata torchtitan torchrec torchao functorch torchgen torchelastic caffe2
@@ -126,7 +127,9 @@ def is_common(component: str) -> bool:
 def vital() -> frozenset[str]:
     """Return the words that diagnosis searches for: never replaced just because somebody is called so."""
     texts = (
-        pattern.pattern for one in signatures().values() for pattern in (*one.content.match, *one.content.also)
+        pattern.pattern
+        for one in signatures().values()
+        for pattern in (*one.content.match, *one.content.also)
     )
     found = {token.lower() for text in texts for token in _TOKEN.findall(text)}
     return frozenset(found | _SAID)

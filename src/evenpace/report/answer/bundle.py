@@ -59,14 +59,18 @@ class _Log:
 def check_folder(folder: Path, files: Iterable[Path] = ()) -> None:
     """Raise Problem unless a bundle of `files` can be written to `folder`."""
     if any(str(path) == STDIN for path in files):
-        raise Problem("--redact reads logs twice, which standard input does not allow; save them to a file first")
+        raise Problem(
+            "--redact reads logs twice, which standard input does not allow; save them to a file first"
+        )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise Problem(f"{folder} is not a folder; choose a new one for --redact")
     try:
         if folder.is_dir() and (any(folder.iterdir()) or folder.samefile(Path.cwd())):
             raise Problem(f"{folder} is not an empty folder; choose a new one for --redact")
         if not folder.absolute().parent.is_dir():
-            raise Problem(f"there is no folder {folder.absolute().parent}; make it, or choose another for --redact")
+            raise Problem(
+                f"there is no folder {folder.absolute().parent}; make it, or choose another for --redact"
+            )
     except OSError as error:
         raise Problem(f"cannot look at {folder}: {error.strerror}; choose another for --redact") from error
 
@@ -81,7 +85,9 @@ def write_bundle(folder: Path, answer: Answer, files: Sequence[Path], hosts: Ite
     try:
         stage = Path(tempfile.mkdtemp(prefix=".evenpace-redact-", dir=folder.parent))
     except OSError as error:
-        raise Problem(f"cannot write to {folder.parent}: {error.strerror}; choose another --redact") from error
+        raise Problem(
+            f"cannot write to {folder.parent}: {error.strerror}; choose another --redact"
+        ) from error
     try:
         _fill(stage, answer, files, hosts)
         os.rename(stage, folder)
@@ -193,7 +199,15 @@ def _manifest(logs: Sequence[str], redactor: Redactor) -> str:
         f"{_WHAT.get(kind, kind)}: {count:,} times, {distinct:,} different"
         for kind, (count, distinct) in redactor.counts.items()
     ]
-    parts = ["Written by evenpace diagnose --redact.", "", *logs, "", "Replaced:", *(said or ["nothing"]), _KEPT]
+    parts = [
+        "Written by evenpace diagnose --redact.",
+        "",
+        *logs,
+        "",
+        "Replaced:",
+        *(said or ["nothing"]),
+        _KEPT,
+    ]
     return "\n".join(parts)
 
 
@@ -203,7 +217,9 @@ def redacted(answer: Answer, redactor: Redactor, names: Mapping[str, str]) -> An
         answer,
         findings=tuple(_finding(finding, redactor, names) for finding in answer.findings),
         files=[names.get(name, "another file") for name in answer.files],
-        skipped={reason: [f"file {n}" for n in range(1, len(one) + 1)] for reason, one in answer.skipped.items()},
+        skipped={
+            reason: [f"file {n}" for n in range(1, len(one) + 1)] for reason, one in answer.skipped.items()
+        },
     )
 
 
@@ -213,7 +229,9 @@ def _finding(finding: Finding, redactor: Redactor, names: Mapping[str, str]) -> 
         for key, value in finding.details.items()
     }
     changed = {
-        old: new for key, old in finding.details.items() if isinstance(old, str) and (new := str(details[key])) != old
+        old: new
+        for key, old in finding.details.items()
+        if isinstance(old, str) and (new := str(details[key])) != old
     }
 
     def said(text: str) -> str:
@@ -245,10 +263,18 @@ def _with(text: str, changed: Mapping[str, str]) -> str:
 
 def _subject(subject: Subject, redactor: Redactor) -> Subject:
     def each(value: str | list[str] | None) -> str | list[str] | None:
-        return [redactor.host(one) for one in value] if isinstance(value, list) else value and redactor.host(value)
+        return (
+            [redactor.host(one) for one in value]
+            if isinstance(value, list)
+            else value and redactor.host(value)
+        )
 
     def gpu(value: str | list[str] | None) -> str | list[str] | None:
-        return [redactor.replace(one) for one in value] if isinstance(value, list) else value and redactor.replace(value)
+        return (
+            [redactor.replace(one) for one in value]
+            if isinstance(value, list)
+            else value and redactor.replace(value)
+        )
 
     return replace(
         subject,
