@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from evenpace.cli._diagnose.answering import answer_of
 from evenpace.diagnose.engine import Diagnosis, diagnose
 from evenpace.diagnose.formats.clean import decode
 from evenpace.diagnose.identity import canonical_gpu
@@ -17,6 +16,7 @@ from evenpace.diagnose.redact import Redactor
 from evenpace.diagnose.roster import roster_of
 from evenpace.diagnose.sources import Inputs
 from evenpace.diagnose.telling import subject
+from evenpace.report.answer import answer_of
 from evenpace.report.answer.bundle import write_bundle
 
 CASES = Path(__file__).parent / "cases"

@@ -26,12 +26,14 @@ _MAC = compiled(
 _LONG_V6 = compiled(r"(?:[0-9A-Fa-f]{1,4}:){7,8}[0-9A-Fa-f]{1,4}")
 _SHORT_V6 = compiled(r"(?:[A-Za-z][\w.\-]*:)?[0-9A-Fa-f:]*::[0-9A-Fa-f:]*(?:(?:\.\d{1,3}){3})?")
 _GUID = compiled(
-    r"(?i)(guid\W{0,8}(?:is |= ?)?)((?:0x)?[0-9a-f]{16})\b|\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b|(?:_ib_|:)(?:0x[0-9a-f]{16})\b"
+    r"(?i)(guid\W{0,8}(?:is |= ?)?)((?:0x)?[0-9a-f]{16})\b"
+    r"|\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b|(?:_ib_|:)(?:0x[0-9a-f]{16})\b"
 )
 _V4 = compiled(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
 _NO_V4_BEFORE = re.compile(r"(?:[\d.]|==|[vV]|[vV]ersion[ :=]{1,2})$")
 _SERIAL = compiled(
-    r"(?i)(serial(?:[ _-]?(?:number|no\.?|num))?['\"]?\s{0,60}(?:[:=]|is)\s{0,20}['\"]?)([A-Z0-9][A-Z0-9\-]{4,24})\b"
+    r"(?i)(serial(?:[ _-]?(?:number|no\.?|num))?['\"]?\s{0,60}(?:[:=]|is)\s{0,20}['\"]?)"
+    r"([A-Z0-9][A-Z0-9\-]{4,24})\b"
 )
 _ZERO_UUID, _ZERO_MAC, _ZERO_GUID, _ZERO_SERIAL = (
     "00000000-0000-4000-8000-",
@@ -152,9 +154,7 @@ class Redactor:
         if (
             digits.startswith(_ZERO_GUID)
             or not digits.strip("0")
-            or not found[2]
-            and "x" in text
-            and "_ib_" not in text
+            or (not found[2] and "x" in text and "_ib_" not in text)
         ):
             return found[0]
         new = self.names.of("guid", digits)
@@ -200,7 +200,7 @@ class Redactor:
         is_version = _NO_V4_BEFORE.search(before) and not found[0].startswith(("10.", "192.168.", "172."))
         return (
             found[0]
-            if is_version or before.endswith(".") and before[-2:-1].isdigit()
+            if is_version or (before.endswith(".") and before[-2:-1].isdigit())
             else self.names.ipv4(found[0])
         )
 
@@ -227,7 +227,7 @@ class Redactor:
         return ",".join(self._named(member, "") for member in members)
 
     def _host(self, name: str) -> str:
-        """Return the pseudonym of a host: `x-ib` is that of `x` with `-ib`, and upper case is the same host."""
+        """Return the pseudonym of a host: `x-ib` is that of `x` with `-ib`, in any case of letters."""
         if PSEUDONYM.fullmatch(name):
             return name
         name = name.lower()

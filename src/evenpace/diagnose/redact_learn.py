@@ -1,4 +1,4 @@
-"""Learn from a log who is called how: hosts, users, domains and organisations, by the places that name them."""
+"""Learn from a log who is called how: hosts, users, domains, organisations, by the places that name them."""
 
 from __future__ import annotations
 
@@ -32,23 +32,26 @@ _SURE = (
     rf"ON {_HOST} CANCELLED",
     rf"\[{_HOST}\]:\d{{2,5}}\b",
     rf"\({_HOST}, \d{{2,5}}\)",
-    rf"(?m)^(?:<\d+>)?(?:\d+ )?[A-Z][a-z]{{2}} [ \d]?\d \d\d:\d\d:\d\d {_HOST} [\w./()-]{{1,60}}(?:\[\d+\])?: ",
+    rf"(?m)^(?:<\d+>)?(?:\d+ )?[A-Z][a-z]{{2}} [ \d]?\d \d\d:\d\d:\d\d "
+    rf"{_HOST} [\w./()-]{{1,60}}(?:\[\d+\])?: ",
     rf"(?m)^\d{{4}}-\d\d-\d\dT[\d:.,]{{8,18}}(?:Z|[+-]\d\d:?\d\d)? {_HOST} [\w./()-]{{1,60}}(?:\[\d+\])?: ",
     rf"\bpod/{_HOST}",
     rf"(?m)^(?:Name|Node|Hostname):\s{{1,30}}{_HOST}(?:/[\d.]+)?\s*$",
     rf"on +{_HOST} device +\d",
     rf"Successfully assigned [\w.-]+/[\w.-]+ to {_HOST}",
-    rf"\b((?:[a-z]{{1,20}}-)?(?:node|compute|host|nid|dgx|hgx|cn|gpunode|gpu-node|worker|server|login|rack)[_-]?[a-z]{{0,8}}-?\d{{2,8}}(?:-[a-z0-9]{{1,12}}){{0,3}})\b",
+    r"\b((?:[a-z]{1,20}-)?(?:node|compute|host|nid|dgx|hgx|cn|gpunode|gpu-node|worker|server|login|rack)[_-]?[a-z]{0,8}-?\d{2,8}(?:-[a-z0-9]{1,12}){0,3})\b",
     r"\b((?:[A-Za-z]\w*-)*ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}[\w.\-]*)",
     r"\b([A-Za-z][\w\-]*[_-]\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})\b",
 )
 _LIKELY = (
     rf"(?i)(?:\b|_)(?:host|hostname|host_?name|nodename|node_name|master_addr|master|head_?node|head|batchhost"
     rf"|nodelist|node|exclude|rdzv[_-]endpoint|master[_-]addr|rdzv_id_host|reqnodelist|execnodelist|machine){_KEY_END}{_HOST}",
-    rf"--(?:master[_-]addr|rdzv[_-]endpoint|host|hostname|nodelist|exclude|nodes|node|include)[ =]{{1,3}}{_HOST}",
+    rf"--(?:master[_-]addr|rdzv[_-]endpoint|host|hostname|nodelist|exclude|nodes|node|include)"
+    rf"[ =]{{1,3}}{_HOST}",
     r"\[([A-Za-z][A-Za-z0-9_.\-]*):\d{2,9}(?::\d{1,9}){0,2}\]",
     rf"\b(?:[Pp]eers?|[Nn]odes?|[Hh]osts?|[Pp]ods?|[Mm]achines?) ['\"]?{_HOST}",
-    rf"\b(?:[Oo]n|[Ff]rom|[Tt]o|[Aa]t|[Oo]f) ['\"]?([A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?:\d\d|-\d)(?:\.[A-Za-z0-9.\-]+)?)\b",
+    r"\b(?:[Oo]n|[Ff]rom|[Tt]o|[Aa]t|[Oo]f) ['\"]?([A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*"
+    r"(?:\d\d|-\d)(?:\.[A-Za-z0-9.\-]+)?)\b",
     rf"\bssh (?:-\S+ (?:[A-Za-z]+=\S+ )?){{0,8}}{_HOST}",
     rf"(?:tcp|ucx|ssh|rdma|env|etcd|grpc)://{_HOST}",
     rf"(?m)^{_HOST}: ",
@@ -162,7 +165,10 @@ class Learned:
 
 
 _GENERIC = frozenset(
-    "svc cluster local internal compute ec2 localdomain lan example com org net edu gov io ai arpa private default".split()
+    (
+        *("svc", "cluster", "local", "internal", "compute", "ec2", "localdomain", "lan", "example"),
+        *("com", "org", "net", "edu", "gov", "io", "ai", "arpa", "private", "default"),
+    )
 )
 
 

@@ -14,7 +14,8 @@ _ABSOLUTE = re.compile(
     rf"(?:(?<![A-Za-z0-9_/.~])|(?<=-[ILW]))(?:\$\w{{1,40}}|~[\w.\-]{{0,40}}|\.{{1,3}})?/(?:{_IN}{{1,255}}/?)(?:{_IN}{{0,255}}/?){{0,60}}"
 )
 _QUOTED = compiled(
-    r"((?:File \"|(?:directory|file|found|exists|denied|device|handle): '))([/~.][^\"'\n ]*(?: [^\"'\n ]*)+)[\"']"
+    r"((?:File \"|(?:directory|file|found|exists|denied|device|handle): '))"
+    r"([/~.][^\"'\n ]*(?: [^\"'\n ]*)+)[\"']"
 )
 _WINDOWS = compiled(r"\b[A-Za-z]:\\{1,2}[A-Za-z0-9_][^\s\"'<>|*?,;:]+")
 _BARE = (
@@ -33,8 +34,11 @@ _EXTENSION = re.compile(rf"(?:\.(?:{EXTENSIONS}))(?:\.\d{{1,4}})?$")
 _LIBRARY = re.compile(r"lib[\w+\-]{1,80}\.so[\d.]{0,20}$|[\w.\-]{1,80}\.cpython-\d{2,3}-[\w\-]{1,60}\.so$")
 _SOURCE = re.compile(r"\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh)$")
 _NATIVE = frozenset(
-    "conda-bld pytorch c10 c10d aten ATen csrc torch nccl gloo tensorpipe third_party transport misc ucx ompi opal"
-    " orte prte pmix vllm deepspeed caffe2".split()
+    (
+        *("conda-bld", "pytorch", "c10", "c10d", "aten", "ATen", "csrc", "torch", "nccl", "gloo"),
+        *("tensorpipe", "caffe2", "third_party", "transport", "misc", "ucx", "ompi", "opal", "orte"),
+        *("prte", "pmix", "vllm", "deepspeed"),
+    )
 )
 _HOMES = frozenset(("home", "homes", "users", "user"))
 _SITE = ("site-packages", "dist-packages")

@@ -48,7 +48,7 @@ def compiled(pattern: str) -> Pattern:
 
 
 def findall(pattern: Pattern, data: bytes) -> set[Any]:
-    """Return what the groups of a pattern found, each once: texts, or tuples of texts where there are several."""
+    """Return what the groups of a pattern found, each once: texts, or tuples where there are several."""
     return {
         tuple(part.decode("utf-8", "replace") for part in one)
         if isinstance(one, tuple)

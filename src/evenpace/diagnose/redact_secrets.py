@@ -28,7 +28,8 @@ _NAMED = (
     r"|access_?key(?:_?id)?|access-key|account_?key|private_?key|encryption_?key|signing_?key|master_?key|credentials?"
     r"|sas_?token|_pwd|_pass|_auth|world_?info)['\"]?\s{0,20}(?:[=:]|\s=>)\s{0,20}(?:u|b)?['\"]?"
     r"([^\s'\",;&)}\]<>]{2,})",
-    r"(?i)--?[a-z_\-]{0,40}(?:password|passwd|secret|token|api[_-]key)['\"]?[ ,]{1,3}['\"]?([A-Za-z0-9_\-./+=~@!]{8,})",
+    r"(?i)--?[a-z_\-]{0,40}(?:password|passwd|secret|token|api[_-]key)['\"]?[ ,]{1,3}['\"]?"
+    r"([A-Za-z0-9_\-./+=~@!]{8,})",
     r"(?i)(?:[a-z0-9]_?|\b)token['\"]?\s{0,20}[=:]\s{0,20}(?:u|b)?['\"]?([A-Za-z0-9_\-./+=~]{8,})",
     r"(?i)\b(?:bearer|basic|authorization:?|negotiate)['\"]?[ :]{1,3}['\"]?([A-Za-z0-9_\-./+=~]{8,})",
     r"\b[A-Z][A-Z0-9_]{0,60}(?:_KEY|_TOKEN|_SECRET|_PASSWORD|_PASSWD|_PASS|_CREDENTIALS|_PAT)['\"]?\s{0,3}[=:]\s{0,3}['\"]?"
@@ -89,7 +90,7 @@ def _named(found: Found, sure: bool, secret: Callable[[], str]) -> str:
 
 
 def _is_secret(value: str, sure: bool) -> bool:
-    if value == SECRET or value in SECRET or _NUMBER.match(value) and len(value) < 9 or _ENV.match(value):
+    if value == SECRET or value in SECRET or (_NUMBER.match(value) and len(value) < 9) or _ENV.match(value):
         return False
     return sure or not _WORD.match(value)
 

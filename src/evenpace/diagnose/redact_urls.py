@@ -58,12 +58,13 @@ class Urls:
         where = self._bucket(host) if scheme.lower() in _BUCKETS else self._where(host)
         if who:
             where = f"{self._who(who)}@{where}"
-        return f"{scheme}://{where}{port}{self._path(host.lower(), path)}{self._query(host, query)}{rest[len(bare) :]}"
+        path = self._path(host.lower(), path)
+        return f"{scheme}://{where}{port}{path}{self._query(host, query)}{rest[len(bare) :]}"
 
     def _who(self, who: str) -> str:
         user, colon, password = who.partition(":")
         user = user if user in ("", "git") else self._names.of("user", user)
-        return user + (f":{self._names.secret()}" if colon and password != "<secret" else colon)
+        return user + (f":{self._names.secret()}" if colon and password else colon)
 
     def _bucket(self, name: str) -> str:
         if not name or name.startswith("anon-") or is_address(name):
@@ -87,7 +88,7 @@ class Urls:
         )
 
     def _domain(self, domain: str) -> str:
-        if not domain or domain.count(".") == 0 and len(domain) < 7 or domain.startswith("anon-"):
+        if not domain or (domain.count(".") == 0 and len(domain) < 7) or domain.startswith("anon-"):
             return domain
         return self._names.of("domain", domain)
 

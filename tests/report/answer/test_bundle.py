@@ -1,5 +1,7 @@
 """A bundle holds redacted logs and answer, private, all or nothing, and touches nothing else."""
 
+# ruff: noqa: E501, PT018  the lines of logs are as long as they are
+
 from __future__ import annotations
 
 import gzip
@@ -9,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from evenpace.cli._diagnose.answering import answer_of
 from evenpace.diagnose.reading import read
 from evenpace.diagnose.sources import Inputs
 from evenpace.errors import Problem
-from evenpace.report.answer import bundle
+from evenpace.report.answer import answer_of, bundle
 from evenpace.report.answer.bundle import check_folder, write_bundle
 
 LOG = (
@@ -112,7 +113,7 @@ def test_where_no_bundle_can_be_nothing_is_written(
         target = tmp_path / "no" / "out"
     else:
         monkeypatch.chdir(elsewhere)
-        target = Path(".")
+        target = Path()
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(Problem) as problem:
         write(target, log)

@@ -44,8 +44,9 @@ _WHAT = {
     "uuid": "UUIDs",
 }
 _KEPT = """
-Not replaced: numbers, ranks, process ids, times, PCI addresses, job ids and job names, names of models and data
-sets, names in Python and C++ code, versions, and the texts of errors. Look through the files before you publish them.
+Not replaced: numbers, ranks, process ids, times, PCI addresses, job ids and job names, names of models and
+data sets, names in Python and C++ code, versions, and the texts of errors. A name in free text, at a place
+that does not tell that it is one, cannot be found: look through the files before you publish them.
 """
 
 
@@ -90,7 +91,7 @@ def write_bundle(folder: Path, answer: Answer, files: Sequence[Path], hosts: Ite
         ) from error
     try:
         _fill(stage, answer, files, hosts)
-        os.rename(stage, folder)
+        stage.rename(folder)
     except OSError as error:
         raise Problem(f"cannot write {folder}: {error.strerror}; choose another for --redact") from error
     finally:
