@@ -32,6 +32,7 @@ PAGES = (
     "/library",
     "/library?q=hang&component=nccl",
     "/library/IL-0025",
+    "/diagnose",
     "/terms",
     "/terms/symptom/hang",
     "/graph",
@@ -179,3 +180,132 @@ def test_without_javascript_all_but_the_drawing_works(browser: Browser, address:
         page.locator("#nodes a").first.click()
         page.get_by_role("link", name="as a list").click()
         expect(page.locator("article.case").first).to_be_visible()
+
+
+XID = "[ 1234.500000] NVRM: Xid (PCI:0000:3b:00): 79, pid=4242, GPU has fallen off the bus.\n"
+CALM = "step 1 loss 2.5\nstep 2 loss 2.4\n"
+PATIENCE = 60_000  # milliseconds for a diagnosis, whatever else the machine does
+# Drop files as a hand does: (name, text) each.
+DROP = """
+(files) => {
+  const held = new DataTransfer();
+  for (const [name, text] of files) held.items.add(new File([text], name));
+  for (const kind of ["dragover", "drop"])
+    document.querySelector("main").dispatchEvent(
+      new DragEvent(kind, { dataTransfer: held, bubbles: true, cancelable: true }));
+}
+"""
+LOOKS = [
+    ({"viewport": DESK}, "en"),
+    ({"viewport": PHONE, "color_scheme": "dark"}, "ko"),
+    ({"viewport": PHONE}, "en"),
+    ({"viewport": DESK, "color_scheme": "dark"}, "ko"),
+]
+SAID = {
+    "en": {"send": "Diagnose", "json": "JSON", "who": "GPU 0000:3b:00 on node042"},
+    "ko": {"send": "진단", "json": "JSON", "who": "node042의 GPU 0000:3b:00"},
+}
+
+
+def fits(page: Page) -> bool:
+    """Tell that nothing stands out of the page to its right."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+
+
+@pytest.mark.parametrize(("look", "lang"), LOOKS)
+def test_logs_are_dropped_and_the_answer_leads_to_the_library(
+    browser: Browser, address: str, look: dict[str, Any], lang: str
+) -> None:
+    with visit(browser, address, **look) as page:
+        page.goto(f"{address}/diagnose?lang={lang}")
+        page.evaluate(DROP, [["dmesg-node042.log", XID], ["rank3.log", CALM]])
+        expect(page.locator("#names li")).to_have_count(2)
+        assert complaints(page) == []
+        assert fits(page)
+        page.get_by_role("button", name=SAID[lang]["send"], exact=True).click()
+        expect(page.locator(".answer h2")).to_have_text(SAID[lang]["who"], timeout=PATIENCE)
+        assert complaints(page) == []
+        assert fits(page)
+        assert page.locator("html").get_attribute("lang") == lang
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="JSON").click()
+        assert "dmesg-node042.log" in Path(saved.value.path()).read_text("utf-8")
+        page.locator(".answer dd a").first.click()
+        page.wait_for_url("**/library/IL-*")
+        expect(page.locator("article.whole h1")).to_be_visible()
+
+
+def test_a_form_that_is_not_right_yet(browser: Browser, address: str) -> None:
+    with visit(browser, address) as page:
+        page.goto(f"{address}/diagnose?lang=en")
+        page.keyboard.press("Tab")
+        page.locator("#text").focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("No log was sent")
+        page.evaluate(DROP, [[f"{number}.log", CALM] for number in range(513)])
+        expect(page.get_by_role("alert")).to_contain_text("evenpace diagnose FOLDER")
+        expect(page.locator(".send button")).to_be_disabled()
+        assert complaints(page) == []
+        page.locator("#empty").click()
+        expect(page.get_by_role("alert")).to_be_hidden()
+        page.locator("#text").fill(XID)
+        page.locator(".send button").click()
+        expect(page.locator(".answer h2")).to_contain_text("GPU 0000:3b:00", timeout=PATIENCE)
+        page.go_back()
+        expect(page.locator("#logs")).to_be_visible()
+
+
+def test_progress_and_a_server_that_is_gone(browser: Browser, address: str) -> None:
+    context = browser.new_context(viewport=DESK)
+    page = context.new_page()
+    page.goto(f"{address}/diagnose?lang=en")
+    page.evaluate(DROP, [["big.log", CALM * 2_000]])
+    page.route("**/diagnose?*", lambda route: route.abort())
+    page.locator(".send button").click()
+    expect(page.get_by_role("alert")).to_contain_text("Is evenpace serve still running?")
+    expect(page.locator("#bar")).to_be_hidden()
+    expect(page.locator("#names li")).to_have_count(1)
+    page.unroute_all()
+    page.evaluate("""
+      new MutationObserver(() => { window.told = [...(window.told ?? []), at("state").textContent]; })
+        .observe(document.getElementById("state"), { childList: true })
+    """)
+    page.locator(".send button").click()
+    expect(page.locator(".answer")).to_be_visible(timeout=PATIENCE)
+    told = page.evaluate("window.told")
+    assert any(text.startswith("Sending: ") for text in told)
+    assert "Reading the logs …" in told
+    context.close()
+
+
+def test_without_javascript_logs_are_diagnosed(browser: Browser, address: str, tmp_path: Path) -> None:
+    log = tmp_path / "dmesg-node042.log"
+    log.write_text(XID, "utf-8")
+    with visit(browser, address, java_script_enabled=False) as page:
+        page.goto(f"{address}/diagnose?lang=en")
+        page.locator("#files").set_input_files(log)
+        page.get_by_role("button", name="Diagnose", exact=True).click()
+        expect(page.locator(".answer h2")).to_have_text("GPU 0000:3b:00 on node042", timeout=PATIENCE)
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Markdown").click()
+        assert "node042" in Path(saved.value.path()).read_text("utf-8")
+
+
+def test_another_sites_form_is_refused(browser: Browser, address: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.route(
+        "http://evil.example/*",
+        lambda route: route.fulfill(
+            content_type="text/html",
+            body=f'<form action="{address}/diagnose" method="post" enctype="multipart/form-data">'
+            '<textarea name="text">Xid 79</textarea><button>x</button></form>',
+        ),
+    )
+    page.goto("http://evil.example/x")
+    with page.expect_navigation() as went:
+        page.get_by_role("button").click()
+    assert went.value is not None
+    assert went.value.status == 403
+    context.close()

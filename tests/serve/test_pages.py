@@ -19,7 +19,16 @@ from evenpace.library.catalogue import Library
 from evenpace.serve import render
 from evenpace.serve.app import create_app
 
-PAGES = ("/library", "/library/IL-0004", "/terms", "/terms/symptom/hang", "/graph", "/about", "/api")
+PAGES = (
+    "/library",
+    "/library/IL-0004",
+    "/diagnose",
+    "/terms",
+    "/terms/symptom/hang",
+    "/graph",
+    "/about",
+    "/api",
+)
 SEED = "component=gpu-hw&symptom=gpu-not-visible&factor=monitoring-blind-spot"
 HOSTILE = "<script>alert(1)</script>'\"&`<b>`{{7*7}}"
 

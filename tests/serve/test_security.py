@@ -104,7 +104,13 @@ def test_other_names_are_not(host: str) -> None:
 
 
 def raw(
-    app: Starlette, *, path: str = "/x", query: bytes = b"", headers: Any = (), kind: str = "http"
+    app: Starlette,
+    *,
+    path: str = "/x",
+    query: bytes = b"",
+    headers: Any = (),
+    kind: str = "http",
+    method: str = "GET",
 ) -> Any:
     """Ask the app below HTTP and return its messages; reading the body fails."""
     sent: list[Any] = []
@@ -117,7 +123,7 @@ def raw(
 
     scope = {
         "type": kind,
-        "method": "GET",
+        "method": method,
         "path": path,
         "raw_path": path.encode("utf-8", "replace"),
         "query_string": query,
@@ -159,10 +165,79 @@ def test_other_methods_are_refused(method: str) -> None:
 
 def test_a_path_takes_another_method_only_when_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert client().request("POST", "/drop").status_code == 405
-    monkeypatch.setitem(security.WRITABLE, "/drop", frozenset({"POST"}))
+    monkeypatch.setitem(security.TAKEN, "/drop", security.Taken(frozenset({"GET", "HEAD", "POST"})))
     assert client().request("POST", "/drop").status_code == 200
     assert client().request("POST", "/drop/").headers["allow"] == "GET, HEAD"
     assert client().request("PUT", "/drop").headers["allow"] == "GET, HEAD, POST"
+    monkeypatch.setitem(security.TAKEN, "/drop", security.Taken(frozenset({"POST"})))
+    assert client().get("/drop").headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("path", ["/diagnose", "/api/diagnose"])
+def test_a_path_may_take_a_larger_body_with_one_method_only(path: str) -> None:
+    most = security.LARGEST_UPLOAD
+    for method, length, status in (
+        ("POST", most, 200),
+        ("POST", most + 1, 413),
+        ("POST", security.LARGEST_BODY + 1, 200),
+        ("GET", security.LARGEST_BODY + 1, 413),
+    ):
+        if method in security.TAKEN[path].methods:
+            headers = [(b"host", b"localhost"), (b"content-length", str(length).encode())]
+            sent = raw(site(), path=path, headers=headers, method=method)
+            assert sent[0]["status"] == status
+            assert status == 200 or b"evenpace diagnose" in sent[1]["body"] or method == "GET"
+    chunked = [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")]
+    assert raw(site(), path=path, headers=chunked, method="POST")[0]["status"] == 411
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://localhost:8710"}, 200),
+        ({"Origin": "HTTP://LOCALHOST:8710"}, 200),
+        ({"Origin": "https://localhost:8710"}, 200),  # a proxy in front may hold the certificate
+        ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 403),
+        ({"Origin": "http://[x"}, 403),
+        ({"Origin": "http://localhost"}, 403),
+        ({"Origin": "http://localhost:3000"}, 403),
+        ({"Origin": "http://127.0.0.1:8710"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "http://localhost:8710.evil.example"}, 403),
+        ({"Origin": "http://localhost:8710@evil.example"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Sec-Fetch-Site": "none"}, 200),
+        ({"Sec-Fetch-Site": "same-site"}, 403),  # another port of this machine is another site's
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": ""}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 200),
+        ({"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost:8710"}, 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/diagnose", "/api/diagnose"])
+def test_another_sites_page_cannot_send(path: str, headers: dict[str, str], status: int) -> None:
+    answer = client().request("POST", path, headers=headers)
+    assert answer.status_code == status
+    assert ("hello" in answer.text) == (status == 200)
+
+
+def test_two_origins_are_none() -> None:
+    for name, value in ((b"origin", b"http://localhost"), (b"sec-fetch-site", b"same-origin")):
+        headers = [(b"host", b"localhost"), (name, value), (name, value)]
+        assert raw(site(), path="/diagnose", headers=headers, method="POST")[0]["status"] == 403
+
+
+def test_looking_is_free_whatever_the_origin() -> None:
+    headers = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    assert client().get("/diagnose", headers=headers).status_code == 200
+
+
+def test_sending_needs_the_token() -> None:
+    assert client(TOKEN).request("POST", "/diagnose").status_code == 401
+    shown = {"Authorization": f"Bearer {TOKEN}"}
+    assert client(TOKEN).request("POST", "/diagnose", headers=shown).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/x", "/stream", "/api/x"])

@@ -66,26 +66,32 @@ class Upload:
 
 
 class Received:
-    """Hold what was sent with a request until `close`."""
+    """Hold what was sent with a request until `close`: files in any field, and text in its own.
+
+    Raises Turned for text in the field of files, which would else be passed over.
+    """
 
     def __init__(self, form: FormData) -> None:
-        sent = [one for one in form.getlist(LOGS) if isinstance(one, UploadFile)]
-        self._files = [one for one in form.values() if isinstance(one, UploadFile)]
-        self._sent = [one for one in sent if one.filename or one.size]
+        self._files = [one for _, one in form.multi_items() if isinstance(one, UploadFile)]
+        self._sent = [one for one in self._files if one.filename or one.size]
         self._text = "\n".join(one for one in form.getlist(TEXT) if isinstance(one, str))
         self._pasted: Spooled | None = None
+        if any(isinstance(one, str) and one for one in form.getlist(LOGS)):
+            self.close()
+            raise Turned(422, "field")
 
     def __bool__(self) -> bool:
         return bool(self._sent or self._text.strip())
 
     def paths(self, pasted: str) -> list[Path]:
-        """Return the logs for a reader of paths, each under a name of its own; `pasted` names the text."""
-        named = [(one.filename or "", cast("Spooled", one.file)) for one in self._sent]
+        """Return the logs for a reader of paths, by name, each of its own; `pasted` names the text."""
+        named = [(shown(one.filename or ""), cast("Spooled", one.file)) for one in self._sent]
         if self._text.strip():
             self._pasted = SpooledTemporaryFile()  # noqa: SIM115  closed by `close`
             self._pasted.write(self._text.replace("\r\n", "\n").encode("utf-8", "replace"))
             named.append((pasted, self._pasted))
-        names = distinct(shown(name) for name, _ in named)
+        named.sort(key=lambda one: one[0])
+        names = distinct(name for name, _ in named)
         return [cast("Path", Upload(name, file)) for name, (_, file) in zip(names, named, strict=True)]
 
     def close(self) -> None:

@@ -95,7 +95,6 @@ def _form(request: Request, state: State, refusal: Turned | None = None) -> Resp
         fields={"logs": LOGS, "text": TEXT},
         limits=limits(),
         most=LARGEST_UPLOAD,
-        words=["chosen-one", "chosen", "sending", "reading", "failed"],
     )
     response.headers.update(AGAIN if refusal and refusal.status == 503 else {})
     return response

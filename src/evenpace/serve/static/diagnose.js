@@ -76,6 +76,7 @@ function busy(is) {
 
 function send(event) {
   event.preventDefault();
+  if (chosen.length === 0 && at("text").value.trim() === "") return refuse(form.dataset.none);
   const body = new FormData();
   for (const { name, file } of chosen) body.append(form.dataset.field, file, name);
   body.append(at("text").name, at("text").value);
