@@ -40,6 +40,8 @@ _SURE = (
     rf"on +{_HOST} device +\d",
     rf"Successfully assigned [\w.-]+/[\w.-]+ to {_HOST}",
     r"\b((?:[a-z]{1,20}-)?(?:node|compute|host|nid|dgx|hgx|cn|gpunode|gpu-node|worker|server|login|rack)[_-]?[a-z]{0,8}-?\d{2,8}(?:-[a-z0-9]{1,12}){0,3})\b",
+    r"\b(i-[0-9a-f]{8,17})\b",
+    r"\bon node ['\"]?([A-Za-z][A-Za-z0-9.\-]*\d[A-Za-z0-9.\-]*)",
     r"\b((?:[A-Za-z]\w*-)*ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}[\w.\-]*)",
     r"\b([A-Za-z][\w\-]*[_-]\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})\b",
 )
@@ -89,11 +91,11 @@ _TAKEN = compiled(
 )
 _FILE = re.compile(rf".{{1,250}}\.(?:{EXTENSIONS})$|.*\.(?:cpp|plt)$", re.IGNORECASE)
 _NO_NAME = re.compile(
-    r"[\d.,:_+\-]*$|0x[0-9a-f]*$|[\d.]+e[+-]?\d+$|sha256$|[A-Z]{1,3}$|\d+(?:st|nd|rd|th|[kKMGT]i?B?|ms|us|s)$"
+    r"[\d.,:_+\-]*$|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f\-]{17}$|0x[0-9a-f]*$|[\d.]+e[+-]?\d+$|sha256$|[A-Z]{1,3}$|\d+(?:st|nd|rd|th|[kKMGT]i?B?|ms|us|s)$"
 )
 _DEVICE = re.compile(
     r"(?:gpu|cuda|rank|local_?rank|step|epoch|iter|layer|eth|ens|enp|eno|ib|mlx|bond|hsn|veth|nvme|sd|md|cpu|numa"
-    r"|default|trainer|device|stage|group|dp|tp|pp|fp|bf|int|float|uint|sm|v|cu|py|r|x|q|h|a|b|l|t|p)[_-]?\d{1,5}(?:[_.:-]\d+)*$",
+    r"|default|trainer|device|stage|group|dp|tp|pp|fp|bf|int|float|uint|sm|v|cu|py|r|x|q|h|a|b|l|t|p)_?\d{1,5}(?:[_.:-]\d+)*$",
     re.IGNORECASE,
 )
 
