@@ -15,6 +15,8 @@ from evenpace.diagnose.signature import UNEXPLAINED
 
 SKEW_S = 120.0  # clocks of two hosts may differ by this much
 WORTH_TELLING = 0.5  # certainty from which a further independent claim is told
+# What the process on a broken part says of it: its rank is that of the part.
+FELT = "felt"
 _SEVERITY = {"critical": 2, "warning": 1, "info": 0}
 
 
@@ -35,6 +37,7 @@ def attribute(claims: Sequence[Claim]) -> Verdict:
     if roots:
         answers = _merged(sorted(roots, key=_worth))
         _explain(answers[0], [*hints, *consequences])
+        _adopt(answers[0])
         return Verdict([answers[0], *(claim for claim in answers[1:] if claim.certainty >= WORTH_TELLING)])
     if hints:
         best = _merged(sorted(_roots(hints), key=_worth))
@@ -116,5 +119,23 @@ def _explain(answer: Claim, others: Sequence[Claim]) -> None:
     for other in others:
         answer.explained.append(other)
         answer.victims += [
-            victim for victim in (other.culprit, *other.victims) if victim and victim != answer.culprit
+            victim
+            for victim in (other.culprit, *other.victims)
+            if victim and victim.or_else(answer.culprit) != answer.culprit
         ]
+
+
+def _adopt(answer: Claim) -> None:
+    """Take over the rank of the only process that felt what the answer says about a GPU or a host."""
+    if answer.culprit.rank is not None or not (answer.culprit.gpu or answer.culprit.host):
+        return
+    felt = [
+        who
+        for one in answer.explained
+        if FELT in one.signature.content.tags
+        for who in (one.culprit, *one.victims)
+        if who.rank is not None and who.host in (None, answer.culprit.host)
+    ]
+    if len({who.rank for who in felt}) == 1:
+        answer.culprit = answer.culprit.or_else(Identity(rank=felt[0].rank))
+        answer.victims = [who for who in answer.victims if who.rank != felt[0].rank]

@@ -20,6 +20,11 @@ _SAYINGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("global_rank=", r"hostname=(?P<host>[\w.-]{1,255}), local_rank=(?P<local_rank>\d{1,3})\(\d{1,6}\), node=\d{1,6}\(\d{1,6}\), global_rank=(?P<rank>\d{1,6})"),
     )
 )  # fmt: skip
+# NCCL's channels within a host: rank[device], where the device is an index or a bus id.
+_CHANNEL = re.compile(
+    r"(?:Channel|Ring) \d{1,4}(?:/\d{1,4})? : (\d{1,6})\[([0-9a-f]{1,8})\] -> (\d{1,6})\[([0-9a-f]{1,8})\] "
+    r"via (?:SHM|P2P|direct)"
+)
 _WORLD = re.compile(
     r"(?:world[ _-]?size[=: ]{1,3}|WORLD_SIZE[=: ]{1,3}|nranks |num_processes[=: ]{1,3}|dist_world_size=)(\d{1,6})"
 )
@@ -39,6 +44,7 @@ class Roster:
     ranks: set[int] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
     addresses: dict[str, str] = field(default_factory=dict)
+    _by_local_rank: dict[int, set[Identity]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], list[Identity]] = field(default_factory=dict)
 
     def fill(self, identity: Identity) -> Identity:
@@ -48,7 +54,14 @@ class Roster:
                 for field_ in ("rank", "local_rank", "host", "gpu", "pid"):
                     if getattr(identity, field_) is None:
                         identity = identity.or_else(self._agreed(key, field_))
-        return identity
+        return identity if identity.rank is not None else identity.or_else(self._on_device(identity))
+
+    def _on_device(self, identity: Identity) -> Identity:
+        """Return the only process whose local rank is the index of the GPU, as launchers pin them."""
+        index = identity.gpu if isinstance(identity.gpu, str) else ""
+        known = self._by_local_rank.get(int(index), set()) if index.isdecimal() and len(index) < 4 else set()
+        fitting = {one for one in known if identity.host in (None, one.host) and identity.pid in (None, one.pid)}
+        return next(iter(fitting)) if len({one.rank for one in fitting}) == 1 and len(known) == 1 else Identity()
 
     def _agreed(self, key: tuple[object, ...], name: str) -> Identity:
         values = {getattr(one, name) for one in self._known.get(key, ())} - {None}
@@ -58,6 +71,10 @@ class Roster:
         """Take in that these belong together."""
         if isinstance(identity.rank, int):
             self.ranks.add(identity.rank)
+            if isinstance(identity.local_rank, int):
+                self._by_local_rank.setdefault(identity.local_rank, set()).add(
+                    Identity(identity.rank, identity.local_rank, identity.host, None, identity.pid)
+                )
         if isinstance(identity.host, str):
             self.hosts.add(identity.host)
         for keys in _KEYS:
@@ -94,6 +111,9 @@ def sayings(line: Line) -> Iterator[Identity]:
         if literal in line.text:
             for found in pattern.finditer(line.text):
                 yield _identity(found.groupdict()).or_else(line.printer)
+    if " via " in line.text and line.printer.host and (ends := _CHANNEL.search(line.text)):
+        for rank, gpu in (ends.group(1, 2), ends.group(3, 4)):
+            yield Identity(rank=int(rank), host=line.printer.host, gpu=gpu)
 
 
 def _identity(said: dict[str, str]) -> Identity:

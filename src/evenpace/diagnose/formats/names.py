@@ -37,8 +37,14 @@ _MENTIONED = re.compile(
 )
 _PROMPT = re.compile(
     r"(?:\([\w.\-]{1,40}\) ){0,2}\[?[A-Za-z_][\w.\-]{0,40}"
-    r"@([A-Za-z0-9][\w.\-]{0,80})[: ][^\s#$%]{0,120}\]?[#$%] ?(.*)"
+    r"@([A-Za-z0-9][\w.\-]{0,80})[: ][^\s#$%]{0,120}\]? ?[#$%] ?(.*)"
 )
+# A prompt of a host's name alone, before a command that looks at the machine.
+_SHORT_PROMPT = re.compile(
+    r"([A-Za-z][\w\-]{0,40}\d[\w.\-]{0,40}) ?[$#>%] ?"
+    r"((?:sudo )?(?:nvidia-smi|dmesg|journalctl|grep|cat|ls|lspci|ibstat|ibv_devinfo|ip|df|free|top|uptime|dcgmi)\b.{0,300})"
+)
+_HEADER = re.compile(r"host(?:name)?: {1,4}([A-Za-z][\w.\-]{0,80})(?:\s|$)")
 _ELSEWHERE = re.compile(
     r"\b(?:mpirun|mpiexec|orterun|prterun|srun|sbatch|salloc|scontrol|sacct|ssh|pdsh|clush"
     r"|ansible\S{0,20}|kubectl|oc"
@@ -81,10 +87,10 @@ def prompt(text: str) -> tuple[bool, str | None]:
 
     There is none after a command that runs elsewhere or shows a file that may come from anywhere.
     """
-    if "@" not in text[:128]:
-        return False, None
-    found = _PROMPT.match(text[:512])
+    pattern = _PROMPT if "@" in text[:128] else _SHORT_PROMPT
+    found = pattern.match(text[:512])
     if not found:
-        return False, None
+        header = _HEADER.match(text[:128])
+        return header is not None, header[1] if header else None
     elsewhere = _ELSEWHERE.search(found[2]) and not _HERE.search(found[2])
     return True, None if elsewhere else found[1]
