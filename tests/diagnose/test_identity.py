@@ -35,7 +35,7 @@ def test_captures_become_an_identity() -> None:
 
 
 def test_both_ends_of_a_link_are_named() -> None:
-    here = Identity(host="vm1")
-    assert with_far_end(here, {"other_host": "10.0.0.9"}).host == ("vm1", "10.0.0.9")
+    here = Identity(host="vm1", gpu="0")
+    assert with_far_end(here, {"other_host": "10.0.0.9"}) == Identity(host=("vm1", "10.0.0.9"))
     assert with_far_end(here, {}) == here
     assert with_far_end(Identity(rank=1), {"other_host": "x"}) == Identity(rank=1)

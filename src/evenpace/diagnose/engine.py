@@ -17,6 +17,7 @@ from evenpace.diagnose.signature import UNEXPLAINED, Signature, signatures
 from evenpace.diagnose.unknown import rare, says_failed
 
 MOST_EVIDENCE = 14
+MOST_OF_ONE = 3  # lines of one consequence
 MOST_UNKNOWN = 28
 MOST_VICTIMS = 64
 
@@ -115,7 +116,7 @@ def _evidence(claim: Claim) -> tuple[Line, ...]:
     own = [sighting.lines for sighting in claim.sightings]
     others = [one.lines for one in claim.explained]
     first = [line for lines in own[:2] for line in lines] + [lines[0] for lines in others if lines]
-    rest = [line for lines in (*own[2:], *(lines[1:] for lines in others)) for line in lines]
+    rest = [line for lines in (*own[2:], *(lines[1:MOST_OF_ONE] for lines in others)) for line in lines]
     unique = {(line.source, line.number, line.text): line for line in (*first, *rest)}
     return tuple(unique.values())[:MOST_EVIDENCE]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from evenpace.diagnose.model import Identity, Named, Which
 
@@ -29,11 +28,11 @@ def from_captures(captures: Mapping[str, str]) -> Identity:
 
 
 def with_far_end(identity: Identity, captures: Mapping[str, str]) -> Identity:
-    """Return the identity with the host at the far end of a link beside its own, where one was captured."""
+    """Return both ends of a link where the far one was captured, else the identity as it is."""
     far = captures.get("other_host")
     if not far or not isinstance(identity.host, str) or identity.host == far:
         return identity
-    return replace(identity, host=(identity.host, far))
+    return Identity(host=(identity.host, far))
 
 
 def one_or_all(values: tuple[int, ...]) -> Which | None:
