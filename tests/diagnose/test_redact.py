@@ -193,6 +193,7 @@ def test_what_names_nobody_stays(line: str) -> None:
         ("Node GUID: 0x98039b0300a1b2c3", "Node GUID: 0x020000ffff000001"),
         ("link/ether 98:03:9b:a1:b2:c3", "link/ether 02:00:5e:00:00:01"),
         ("GPU Board Serial Number: 1650000000013", "GPU Board Serial Number: 0000000000001"),
+        ("NodeList=gpu[01-02] BatchHost=gpu01", "NodeList=anon-host001,anon-host002 BatchHost=anon-host001"),
         ("[i-0b2244d7c1e0933aa/trainer] Preempted on node gpu-17", "[anon-host001/trainer] Preempted on node anon-host002"),
         ("C:\\Users\\Kim Lee\\x", "C:\\Users\\anon-user1 Lee\\x"),
         ("open('/data/acme/dir1/a.npz')", "open('/data/dir2/dir1/a.npz')"),

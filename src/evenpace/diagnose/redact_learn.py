@@ -83,6 +83,7 @@ _AT = compiled(rf"[A-Za-z0-9_][A-Za-z0-9_.+\-]*@{_HOST}")
 _ORGANISATIONS = (
     rf"(?i)(?:\b|_)(?:account|slurm_job_account|entity|organi[sz]ation|team){_KEY_END}{_USER}",
     rf"--account[ =]{_USER}",
+    rf"(?m)^Namespace:\s{{1,30}}{_USER}\s*$",
     rf"logged in as:? [\w.\-]+ \({_USER}\)",
 )
 _TAKEN = compiled(
@@ -91,10 +92,12 @@ _TAKEN = compiled(
 )
 _FILE = re.compile(rf".{{1,250}}\.(?:{EXTENSIONS})$|.*\.(?:cpp|plt)$", re.IGNORECASE)
 _NO_NAME = re.compile(
-    r"[\d.,:_+\-]*$|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f\-]{17}$|0x[0-9a-f]*$|[\d.]+e[+-]?\d+$|sha256$|[A-Z]{1,3}$|\d+(?:st|nd|rd|th|[kKMGT]i?B?|ms|us|s)$"
+    r"[\d.,:_+\-]*$|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f\-]{17}$|0x[0-9a-f]*$|[\d.]+e[+-]?\d+$|sha256$"
+    r"|[A-Z]{1,3}$|\d+(?:st|nd|rd|th|[kKMGT]i?B?|ms|us|s)$"
 )
+_NUMBERED = re.compile(r"(?:\d\d|-\d)$")
 _DEVICE = re.compile(
-    r"(?:gpu|cuda|rank|local_?rank|step|epoch|iter|layer|eth|ens|enp|eno|ib|mlx|bond|hsn|veth|nvme|sd|md|cpu|numa"
+    r"gpu_?(?:\d|1[0-5])$|(?:cuda|rank|local_?rank|step|epoch|iter|layer|eth|ens|enp|eno|ib|mlx|bond|hsn|veth|nvme|sd|md|cpu|numa"
     r"|default|trainer|device|stage|group|dp|tp|pp|fp|bf|int|float|uint|sm|v|cu|py|r|x|q|h|a|b|l|t|p)_?\d{1,5}(?:[_.:-]\d+)*$",
     re.IGNORECASE,
 )
@@ -105,6 +108,7 @@ def _compiled(patterns: Iterable[str]) -> tuple[Pattern, ...]:
 
 
 _SURE_PATTERNS, _LIKELY_PATTERNS = _compiled(_SURE), _compiled(_LIKELY)
+_BEHIND_A_PREPOSITION = next(one for one in _LIKELY_PATTERNS if b"[Ff]rom" in one.pattern)
 _USER_PATTERNS, _ORGANISATION_PATTERNS = _compiled(_USERS), _compiled(_ORGANISATIONS)
 
 
@@ -126,7 +130,8 @@ class Learned:
         for pattern in _SURE_PATTERNS:
             self._hosts(findall(pattern, data))
         for pattern in _LIKELY_PATTERNS:
-            self._hosts(name for name in findall(pattern, data) if not _is_plain_word(name))
+            by_key = pattern is not _BEHIND_A_PREPOSITION
+            self._hosts(name for name in findall(pattern, data) if not _is_plain_word(name, by_key))
         self._hosts(findall(_DOMAINS, data) | (findall(_AT, data) if "@" in text else set()))
         for found in findall(LISTS, data):
             self._hosts(expanded(*found))
@@ -186,10 +191,14 @@ def is_host_name(name: str) -> bool:
     return lower not in vital()
 
 
-def _is_plain_word(name: str) -> bool:
+def _is_plain_word(name: str, by_key: bool) -> bool:
     """Tell whether what stands where a host could is rather a word, a module or a variable."""
     name = name.rstrip(".-_")
-    if is_common(name) or name.replace("_", "").isalpha() or ("_" in name and name.upper() == name):
+    if (
+        (is_common(name) and not (by_key and _NUMBERED.search(name)))
+        or name.replace("_", "").isalpha()
+        or ("_" in name and name.upper() == name)
+    ):
         return True
     first, dot, _ = name.partition(".")
     return bool(dot) and not any(letter.isdigit() or letter == "-" for letter in first)

@@ -48,7 +48,9 @@ class Pseudonyms:
     _numbers: Counter[str] = field(default_factory=Counter)
 
     def of(self, kind: str, name: str) -> str:
-        """Return the pseudonym of a name, and count it."""
+        """Return the pseudonym of a name, and count it; what is one already stays."""
+        if PSEUDONYM.fullmatch(name):
+            return name
         self.counts[kind] += 1
         if (known := self._known.get((kind, name))) is None:
             known = self._new(kind)
