@@ -96,8 +96,9 @@ def processes(lines: Iterable[Line]) -> list[Process]:
 
 
 def _named(text: str) -> Identity:
-    """Return the rank that a command line, a heading or the name of a file gives."""
+    """Return the rank that a command line, a heading or the name of a file, which may be no text, gives."""
+    text = text[:_LONGEST].encode("utf-8", "replace").decode()
     for pattern in _RANK:
-        if found := pattern.search(text[:_LONGEST]):
+        if found := pattern.search(text):
             return from_captures(found.groupdict())
     return NOBODY
