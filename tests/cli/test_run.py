@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from evenpace.findings import Finding
 from evenpace.respond.launchers.processes import kill_all, members
 from evenpace.watch import events as ev
 from evenpace.watch.eventlog import EventTail, read_events
@@ -265,3 +267,62 @@ def test_a_killed_worker_costs_its_node_and_the_job_goes_on_with_real_torchrun(e
     raised = [event for event in evenpace.events() if isinstance(event, ev.FindingRaised)]
     assert raised[-1].finding.subject.node == "node1"
     assert "take out node1, put in spare0" in err
+
+
+OUT_OF_MEMORY = """
+import os, signal, sys
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+total = torch.ones(1)
+for step in range(5):
+    dist.all_reduce(total)
+    if step == 2 and dist.get_rank() == 1 and "killed" in sys.argv:
+        print("Killed", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if step == 2 and dist.get_rank() == 1:
+        raise torch.OutOfMemoryError(
+            "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB "
+            "of which 1.20 GiB is free."
+        )
+dist.destroy_process_group()
+"""
+
+
+def crash(evenpace: Evenpace, *words: str) -> tuple[Finding, str]:
+    """Return the one finding of a job with two workers, and what was said on the terminal."""
+    (evenpace.home / "train.py").write_text(OUT_OF_MEMORY)
+    evenpace.environment["OMP_NUM_THREADS"] = "1"
+    program = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "train.py", *words]
+    process = evenpace.start("--run-dir", "run", "--quiet", "--", *program)
+    _, err = process.communicate(timeout=110)
+    (raised,) = (event for event in evenpace.events() if isinstance(event, ev.FindingRaised))
+    return raised.finding, err
+
+
+def report(evenpace: Evenpace, *words: str) -> str:
+    program = [*MAIN[:-1], "report", "run", *words]
+    environment = {**evenpace.environment, "COLUMNS": "400"}
+    return subprocess.run(
+        program, cwd=evenpace.home, env=environment, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+@pytest.mark.torch
+def test_the_log_tells_why_a_real_worker_raised(evenpace: Evenpace) -> None:
+    finding, err = crash(evenpace)
+    assert (finding.fault, finding.subject.rank, finding.subject.gpu) == ("oom-gpu", 1, "0")
+    assert "GPU out of memory: rank 1, GPU 0 on " in err
+    told = json.loads(report(evenpace, "--format", "json"))["findings"]
+    assert [(one["fault"], one["subject"]["rank"]) for one in told] == [("oom-gpu", 1)]
+    assert "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" in report(evenpace)
+    korean = report(evenpace, "--lang", "ko")
+    assert "GPU 메모리 부족" in korean
+    assert "activation checkpointing 적용" in korean
+    assert "GPU memory is exhausted" not in korean
+
+
+@pytest.mark.torch
+def test_a_kill_that_no_log_explains_stays_a_kill(evenpace: Evenpace) -> None:
+    finding, err = crash(evenpace, "killed")
+    assert (finding.fault, finding.subject.rank) == ("worker-killed", 1)
+    assert "was killed by SIGKILL" in err

@@ -2,9 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from evenpace.diagnose.engine import Diagnosis
+from evenpace.diagnose.model import Identity
+from evenpace.diagnose.signature import signatures
+from evenpace.diagnose.telling import finding
 from evenpace.findings import Subject
 from evenpace.report import view
+from evenpace.report.json import report
 from evenpace.report.story import Story, tell
+from evenpace.report.words import sentence
 from evenpace.watch import events as ev
 
 
@@ -54,8 +60,21 @@ def test_a_card_says_everything_a_finding_says(demo: list[ev.Event]) -> None:
     assert card.deed.startswith("재시작함")
 
 
+def test_what_a_log_has_said_is_told_in_korean_everywhere() -> None:
+    signature = signatures()["torch-oom"]
+    said = finding(Diagnosis(signature, "oom-gpu", "critical", 0.95, Identity(rank=3, host="node1")))
+    story = tell([ev.FindingRaised(time=ev.stamp(9), incarnation=0, id=0, finding=said)])
+    (card,) = view.cards(story, "ko")
+    assert card.sentence == signature.content.title.ko
+    assert [text for text, _ in card.advice] == [step.ko for step in signature.content.advice]
+    (page,) = report(story, "ko")["findings"]
+    assert (page["summary"], page["advice"][0]["text"]) == (card.sentence, card.advice[0][0])
+    assert sentence(said, "ko") == f"node1의 rank 3: {card.sentence}"
+    assert view.cards(story, "en")[0].sentence == said.summary
+
+
 def test_evidence_without_end_is_counted(demo: list[ev.Event]) -> None:
     raised = next(e for e in demo if isinstance(e, ev.FindingRaised))
-    finding = replace(raised.finding, evidence=raised.finding.evidence * 20)
-    story = tell([ev.FindingRaised(time=raised.time, incarnation=0, id=1, finding=finding)])
+    long = replace(raised.finding, evidence=raised.finding.evidence * 20)
+    story = tell([ev.FindingRaised(time=raised.time, incarnation=0, id=1, finding=long)])
     assert view.cards(story, "en")[0].evidence[-1] == "24 more: --format json has them all"

@@ -50,7 +50,7 @@ def test_how_an_adopted_agent_ended_is_told_by_its_workers(
     adopted: Any = Adopted(end)
     nothing: Any = None
     parts = Parts(nothing, adopted, recorder, adopted, nothing, nothing, clock=Clock())
-    incarnation = Incarnation(0, ["here"], tmp_path, adopted, parts)
+    incarnation = Incarnation(0, {"here": tmp_path / "here.log"}, tmp_path, adopted, parts)
     incarnation.look()
     assert incarnation.ended
     assert incarnation.exit_code == left

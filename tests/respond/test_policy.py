@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evenpace.findings import Finding, Severity, Subject
 from evenpace.respond import policy
 from evenpace.respond.policy import Failure, Limits, Position, Situation, Verdict, decide
-from evenpace.terms import LANGUAGES, phrases, term
+from evenpace.terms import LANGUAGES, facets, phrases, term
 
 HERE = Position(20, 7)
 BASE = Situation(
@@ -116,6 +116,39 @@ def test_slowness_never_restarts(finding: Maker, fault: str) -> None:
 @pytest.mark.parametrize("severity", [Severity.WARNING, Severity.INFO])
 def test_only_critical_findings_act(finding: Maker, severity: Severity) -> None:
     assert decide(finding(severity=severity), HERE, BASE).action == "none"
+
+
+AT_ONCE = {
+    "communication-hang",
+    "non-communication-hang",
+    "worker-killed",
+    "node-lost",
+    "gpu-hardware",
+    "nvlink",
+}
+
+
+def test_every_fault_has_its_rule() -> None:
+    """A new fault is taken for a machine's only on purpose."""
+    assert {fault for fault in facets()["fault"] if policy.evicts_at_once(fault)} == AT_ONCE
+    assert not policy.SOFTWARE & AT_ONCE
+    assert not policy.NEVER_EVICTS & policy.EVICTS_AT_SECOND
+
+
+@pytest.mark.parametrize("fault", ["oom-gpu", "storage", "shm", "data-loader", "numerics", "config"])
+def test_what_the_program_or_a_setting_does_never_evicts(finding: Maker, fault: str) -> None:
+    accused_before = replace(BASE, failures=(Failure("node-lost", ("node1",), Position(0, 3)),))
+    verdict = decide(finding(fault), HERE, accused_before)
+    assert (verdict.phrase, verdict.nodes_out) == ("decision-software", ())
+    again = replace(BASE, failures=(Failure(fault, (), HERE),))
+    assert decide(finding(fault), HERE, again).action == "give-up"
+
+
+@pytest.mark.parametrize("fault", ["oom-host", "gpu-driver", "container-runtime"])
+def test_what_may_be_the_node_evicts_at_the_second_time(finding: Maker, fault: str) -> None:
+    assert decide(finding(fault), HERE, BASE).phrase == "decision-first-time"
+    again = replace(BASE, failures=(Failure(fault, ("node1",), HERE),))
+    assert decide(finding(fault), HERE, again).nodes_out == ("node1",)
 
 
 nodes = st.lists(st.sampled_from(["node0", "node1", "node2", "node3", "spare0", "other"]), unique=True)

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
+from evenpace.diagnose.retelling import retold
 from evenpace.findings import Finding, to_builtins
 from evenpace.report import view
 from evenpace.report.incidents import alike
 from evenpace.report.loss import lost
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.verdict import state, verdict
-from evenpace.report.words import sentence
-from evenpace.terms.retell import retell
+from evenpace.report.words import line
 from evenpace.watch.events import stamp
 
 
@@ -40,13 +40,8 @@ def report(story: Story, lang: str) -> dict[str, Any]:
 
 
 def _say(finding: Finding, lang: str) -> Finding:
-    return replace(
-        finding,
-        summary=sentence(finding, lang),
-        advice=tuple(replace(advice, text=retell(advice.text, lang)) for advice in finding.advice),
-        missing=tuple(retell(text, lang) for text in finding.missing),
-        incidents=alike(finding, lang),
-    )
+    told = retold(finding, lang)
+    return replace(told, summary=line(told.summary), incidents=alike(finding, lang))
 
 
 def _rounded(values: dict[str, Any]) -> dict[str, Any]:

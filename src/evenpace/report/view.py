@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenpace.diagnose.retelling import retold
 from evenpace.findings import Finding, Subject
 from evenpace.report.incidents import alike
 from evenpace.report.iterations import Floats
@@ -23,11 +24,9 @@ from evenpace.report.words import (
     line,
     percent,
     ranges,
-    sentence,
     who,
 )
 from evenpace.terms import say
-from evenpace.terms.retell import retell
 
 _MOST_EVIDENCE = 16
 
@@ -148,20 +147,21 @@ def _card(story: Story, raised: Raised, lang: str) -> Card:
 
 def card_of(finding: Finding, lang: str, *, when: str = "", state: str = "", deed: str = "") -> Card:
     """Return a finding ready to be shown, with what a run's story adds to it."""
+    finding = retold(finding, lang)
     return Card(
         severity=finding.severity.value,
         severity_label=say(f"report-severity-{finding.severity.value}", lang),
         who=who(finding.subject, lang),
         fault=fault(finding.fault, lang),
-        sentence=sentence(finding, lang),
+        sentence=line(finding.summary),
         confidence=percent(finding.confidence),
         when=when,
         state=state,
         deed=deed,
         victims=victims(finding.victims, lang),
         evidence=_evidence(finding, lang),
-        advice=[(line(retell(a.text, lang)), clean(a.command or "")) for a in finding.advice],
-        missing=[line(retell(text, lang)) for text in finding.missing],
+        advice=[(line(a.text), clean(a.command or "")) for a in finding.advice],
+        missing=[line(text) for text in finding.missing],
         incidents=[(line(link.id), line(link.why)) for link in alike(finding, lang)],
     )
 

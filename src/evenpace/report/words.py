@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from evenpace.diagnose.retelling import named
 from evenpace.findings import Evidence, Finding, Subject
 from evenpace.report.iterations import Floats
 from evenpace.terms import UnknownTerm, label, say
@@ -132,8 +133,8 @@ def sparkline(values: Floats, width: int, top: float) -> str:
 
 
 def sentence(finding: Finding, lang: str) -> str:
-    """Say a finding in `lang` on one line."""
-    return line(finding.sentence(lang))
+    """Say a finding in `lang` on one line, with whom it accuses."""
+    return line(named(finding, lang))
 
 
 def evidence(item: Evidence, lang: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evenpace.terms import label, say
+from evenpace.findings import Finding
+from evenpace.terms import label, phrases, say
 from evenpace.watch.events import (
     CheckpointSkipped,
     Decision,
@@ -51,13 +52,20 @@ class Console:
         return say(key, self._lang, **details)
 
     def _finding(self, event: FindingRaised) -> str:
-        summary = event.finding.sentence(self._lang)
+        summary = self._summary(event.finding)
         if self._said.get(event.id) == summary:
             return ""
         self._said[event.id] = summary
         return self._say(
             "say-finding", fault=label("fault", event.finding.fault, self._lang), summary=summary
         )
+
+    def _summary(self, finding: Finding) -> str:
+        if finding.phrase is None or finding.phrase in phrases():
+            return finding.sentence(self._lang)
+        from evenpace.diagnose.retelling import named  # heavy, and only for what a log has said
+
+        return named(finding, self._lang)
 
     def _decision(self, event: Decision) -> str:
         if event.action == "none":

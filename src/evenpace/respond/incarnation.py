@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenpace.respond.hearing import Hearing
 from evenpace.respond.parts import Parts
 from evenpace.watch.events import Event
 
@@ -32,17 +33,26 @@ class _Blind:
 
 
 class Incarnation:
-    """Follow agents and watcher. A watcher that fails is replaced, and never ends the training."""
+    """Follow agents and watcher. A watcher that fails is replaced, and never ends the training.
+
+    `logs` are the paths of its nodes' logs, by node.
+    """
 
     def __init__(
-        self, number: int, nodes: Collection[str], rings: Path, watch: Callable[[], Watching], parts: Parts
+        self,
+        number: int,
+        logs: Mapping[str, Path],
+        rings: Path,
+        watch: Callable[[], Watching],
+        parts: Parts,
     ) -> None:
         self.number = number
         self.rings = rings
         self.codes: dict[str, int | None] = {}  # of ended agents, in order; None where it cannot be known
-        self._nodes = frozenset(nodes)
+        self._nodes = frozenset(logs)
         self._watch = watch
         self._parts = parts
+        self._hearing = Hearing(number, logs, parts)
         self._replaced = 0
         self._watcher = self._fresh()
         self._failed_at: float | None = None
@@ -106,7 +116,7 @@ class Incarnation:
 
     def _take(self) -> None:
         for event in self._watcher.poll():
-            self._parts.recorder.write_watched(event)
+            self._parts.recorder.write_watched(self._hearing.complete(event))
 
     def _guard(self, act: Callable[[], None]) -> None:
         try:

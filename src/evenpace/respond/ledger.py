@@ -41,6 +41,7 @@ class Ledger:
     decided: dict[int, Decision] = field(default_factory=dict)
     exits: list[WorkerExited] = field(default_factory=list)
     joined: int = 0  # workers seen in the current incarnation
+    workers: dict[int, WorkerJoined] = field(default_factory=dict)  # of it, by rank; the last one of each
 
     def apply(self, event: Event) -> None:
         """Add one event."""
@@ -51,8 +52,10 @@ class Ledger:
             case IncarnationStarted():
                 self.started, self.ended, self.pending, self.iteration = event, None, None, None
                 self.open, self.decided, self.exits, self.joined = {}, {}, [], 0
+                self.workers = {}
             case WorkerJoined():
                 self.joined += 1
+                self.workers[event.rank] = event
             case Iteration():
                 self.iteration = event.iteration
             case FindingRaised():

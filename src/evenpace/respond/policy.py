@@ -20,6 +20,7 @@ NEVER_EVICTS = frozenset(
         "checkpoint-hang",
         "collective-desync",
         "config",
+        "data-loader",
         "deadlock",
         "launch-rendezvous",
         "network-config",
@@ -28,11 +29,16 @@ NEVER_EVICTS = frozenset(
         "numerics",
         "oom-gpu",
         "preempted-or-timelimit",
+        "shm",
+        "slow-preprocessing-timeout",
+        "storage",
         "unexplained-failure",
     }
 )
-# Most likely the program, but a node that does it again is suspect.
-EVICTS_AT_SECOND = frozenset({"user-code-exception", "cuda-kernel-error"})
+# Most likely the program, or the same on all nodes; but a node that does it again is suspect.
+EVICTS_AT_SECOND = frozenset(
+    {"user-code-exception", "cuda-kernel-error", "container-runtime", "gpu-driver", "oom-host"}
+)
 # A worker ended by one of these did it to itself: an illegal access, a failed assertion, a library's abort.
 OWN_SIGNALS = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE"})
 SOFTWARE = frozenset(
@@ -40,8 +46,15 @@ SOFTWARE = frozenset(
         "user-code-exception",
         "cuda-kernel-error",
         "collective-desync",
+        "data-loader",
         "deadlock",
         "launch-rendezvous",
+        "network-config",
+        "numerics",
+        "oom-gpu",
+        "shm",
+        "slow-preprocessing-timeout",
+        "storage",
         "config",
     }
 )
@@ -118,6 +131,11 @@ def decide(finding: Finding | None, position: Position, situation: Situation) ->
     if finding is None:
         return Verdict(restart, "decision-unexplained")
     return _with_nodes(restart, finding, situation)
+
+
+def evicts_at_once(fault: str) -> bool:
+    """Tell whether a fault is that of a machine: its node may be taken out the first time."""
+    return fault not in NEVER_EVICTS | EVICTS_AT_SECOND | SLOW
 
 
 def failure_of(finding: Finding | None, position: Position) -> Failure:

@@ -137,7 +137,7 @@ class Supervisor:
         logs = self._parts.folder.logs(number, nodes)
         if self._parts.mirror:
             self._parts.mirror.follow(logs, names=bool(self._job.nodes), from_end=from_end)
-        return Incarnation(number, nodes, rings, partial(self._parts.watch, number, rings, logs), self._parts)
+        return Incarnation(number, logs, rings, partial(self._parts.watch, number, rings, logs), self._parts)
 
     # --- ending and starting again ---
 
