@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 import re2
 
@@ -15,6 +17,8 @@ from evenpace.diagnose.signature import Also, Pattern, Signature
 _MEMORY = 256 << 20
 _LONGEST = 16 * 1024  # characters of a line that are searched
 _MOST_EVERY = 64  # lines taken where a signature wants every one
+_MOST_TRIED = 1000  # further lines looked at for one sighting
+_SLACK = 64  # lines that several records of one line, or joined ones, may be out of order
 
 
 def options() -> re2.Options:
@@ -117,9 +121,41 @@ class _Hits:
         self, also: Also, candidates: Sequence[_Hit], hit: _Hit, captures: Mapping[str, str]
     ) -> list[_Hit]:
         """Return the nearest fitting line, or all of them where the signature wants every one."""
-        fitting = [one for one in candidates if self._placed(also, one, hit) and _agrees(also, one, captures)]
-        nearest = sorted(fitting, key=lambda one: (abs(one.at - hit.at), one.at))
-        return sorted(nearest[:_MOST_EVERY], key=lambda one: one.at) if also.every else nearest[:1]
+        fitting = (
+            one
+            for one in islice(self._outward(also, candidates, hit), _MOST_TRIED)
+            if self._placed(also, one, hit) and _agrees(also, one, captures)
+        )
+        return sorted(islice(fitting, _MOST_EVERY if also.every else 1), key=lambda one: one.at)
+
+    def _outward(self, also: Also, candidates: Sequence[_Hit], hit: _Hit) -> Iterator[_Hit]:
+        """Yield candidates, the nearest first and the earlier of two before the later, that can be placed."""
+        low = bisect_right(candidates, hit.at, key=lambda one: one.at)
+        high = low
+        while True:
+            down = low > 0 and also.where != "after" and self._reaches(also, candidates[low - 1], hit)
+            up = (
+                high < len(candidates)
+                and also.where != "before"
+                and self._reaches(also, candidates[high], hit)
+            )
+            if down and not (up and candidates[high].at - hit.at < hit.at - candidates[low - 1].at):
+                low -= 1
+                yield candidates[low]
+            elif up:
+                yield candidates[high]
+                high += 1
+            else:
+                return
+
+    def _reaches(self, also: Also, one: _Hit, hit: _Hit) -> bool:
+        """Tell whether a line, and not all those beyond it, is near enough."""
+        if also.where == "anywhere" and also.within is None:
+            return True
+        here, there = self.lines[hit.at], self.lines[one.at]
+        return here.source == there.source and (
+            also.within is None or abs(there.number - here.number) <= also.within + _SLACK
+        )
 
     def _placed(self, also: Also, one: _Hit, hit: _Hit) -> bool:
         if also.where == "anywhere" and also.within is None:
@@ -150,7 +186,9 @@ def _captured(also: Also, partners: Sequence[_Hit]) -> dict[str, str]:
     if not also.every:
         return dict(partners[0].captures) if partners else {}
     names = dict.fromkeys(name for one in partners for name in one.captures)
-    return {f"{name}s": ",".join(one.captures[name] for one in partners if name in one.captures) for name in names}
+    return {
+        f"{name}s": ",".join(one.captures[name] for one in partners if name in one.captures) for name in names
+    }
 
 
 def _is_local(said: Identity) -> bool:
