@@ -28,6 +28,12 @@ def test_a_cause_explains_every_consequence_and_names_its_printers_as_victims() 
     assert verdict.answers[0].victims == [Identity(rank=3)]
 
 
+def test_less_said_about_the_culprit_makes_no_victim_of_it() -> None:
+    said = [sighting("timeout", Identity(local_rank=1)), sighting("timeout", Identity(rank=0))]
+    verdict = judge([ECC, TIMEOUT], *said, sighting("ecc", Identity(rank=1, local_rank=1)))
+    assert verdict.answers[0].victims == [Identity(rank=0)]
+
+
 def test_a_cause_is_first_although_another_cause_is_surer() -> None:
     verdict = judge([ECC, OOM], sighting("oom"), sighting("ecc"))
     assert ids(verdict) == ["ecc"]

@@ -217,6 +217,8 @@ REPORT = "     [1] finished collective #89, but didn't join collective #90 (coun
     [
         ("[rank1]: Traceback (most recent call last):\n[rank1]: KeyError: 'x'", True),
         ("[rank0]: KeyError: 'x'", False),
+        ("[rank1]: Signal 11 (SIGSEGV) received by PID 71", True),
+        ("[rank1]: Signal 15 (SIGTERM) received by PID 71", False),
         ("[rank1]: torch.distributed.DistBackendError: NCCL error in ProcessGroupNCCL.cpp", False),
     ],
 )

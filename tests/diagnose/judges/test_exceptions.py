@@ -68,7 +68,8 @@ def test_exception_that_follows_or_belongs_elsewhere_is_left_alone(kind: str) ->
 
 def test_exception_after_the_job_was_stopped_follows_from_that() -> None:
     stopped = "Received 15 death signal, shutting down workers\n"
-    assert seen(judge, stopped + raised("RuntimeError: half a batch", 2)) == []
+    after = seen(exceptions.judge, stopped + raised("RuntimeError: half a batch", 2))
+    assert [one.signature for one in after] == ["exit-exception"]
 
 
 def test_root_of_a_chain_decides() -> None:

@@ -12,10 +12,13 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+import re2
+
 from evenpace.diagnose.formats import c10d
 from evenpace.diagnose.formats.c10d import Named, Running, Stuck, spelled
 from evenpace.diagnose.formats.process_groups import Group, World, groups_of, rank_of, world_of
 from evenpace.diagnose.identity import one_or_all
+from evenpace.diagnose.matching import options
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 
 _LONGEST = 4096
@@ -28,8 +31,9 @@ _LIBRARY = re.compile(
     r"site-packages/|dist-packages/|lib/python3|/torch/|^torch/|distributed_c10d|c10d_logger|<frozen"
 )
 _DIED = re.compile(
-    r"Traceback \(most recent|\b\w{1,60}(?:Error|Exception): |\bKilled\b|Segmentation fault|Signal \d"
+    r"Traceback \(most recent|\b\w{1,60}(?:Error|Exception): |\bKilled\b|Segmentation fault|Signal (?!15\b)\d"
 )
+_MAY_HAVE_DIED = re2.compile(r"Traceback|Error: |Exception: |Killed|Segmentation|Signal \d", options())
 _WAITED = re.compile(r"ProcessGroup|[Ww]atchdog|[Gg]loo|NCCL|DistBackendError|DistNetworkError|collective")
 _SEQUEL = 0.4  # certainty where the missing rank had died: then that is the cause
 _STACK = 40  # lines after a report in which its stack is looked for
@@ -38,11 +42,11 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 def judge(case: Case) -> Iterator[Sighting]:
     """Yield who is out of step with the others, or that somebody is."""
-    records = c10d.read(case.lines)
+    records = case.once(c10d.records_in)
     if not records:
         return
     stuck = [one for one in records if isinstance(one, Stuck)]
-    world = world_of(case.lines, stuck)
+    world = world_of(case, stuck)
     running = [one for one in records if isinstance(one, Running)]
     named = list(_reported(case, _together(one for one in records if isinstance(one, Named)), stuck, world))
     yield from named
@@ -81,11 +85,8 @@ def where_of(lines: Iterable[Line]) -> dict[str, str]:
 
 def after(case: Case, line: Line, count: int = _STACK) -> list[Line]:
     """Return the lines of the same file that follow within `count`."""
-    return [
-        one
-        for one in case.lines
-        if one.source == line.source and line.number <= one.number <= line.number + count
-    ]
+    of_file = case.by_source.get(line.source, [])
+    return [one for one in of_file if line.number <= one.number <= line.number + count]
 
 
 def evidence(first: Line, others: Iterable[Line]) -> tuple[Line, ...]:
@@ -135,12 +136,13 @@ def _is_half(blamed: Sequence[int], world: World) -> bool:
 
 def after_death(case: Case, blamed: Iterable[int]) -> float | None:
     """Return the certainty that is left where a blamed rank itself printed why it ended, else None."""
-    blamed = set(blamed)
-    for line in case.lines:
-        text = line.text[:_LONGEST]
-        if _DIED.search(text) and not _WAITED.search(text) and c10d.global_rank(line) in blamed:
-            return _SEQUEL
-    return None
+    return _SEQUEL if case.once(_dead) & set(blamed) else None
+
+
+def _dead(case: Case) -> set[int | None]:
+    """Return the ranks that printed why they ended."""
+    ends = [line for line in case.lines_with(_MAY_HAVE_DIED) if _DIED.search(line.text[:_LONGEST])]
+    return {c10d.global_rank(line) for line in ends if not _WAITED.search(line.text[:_LONGEST])}
 
 
 def _sequence(one: Named) -> dict[str, str]:

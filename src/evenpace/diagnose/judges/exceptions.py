@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import re2
 
 from evenpace.diagnose.formats.json_errors import reports
-from evenpace.diagnose.formats.launchers import identify, orders
+from evenpace.diagnose.formats.launchers import Order, identify, orders_in
 from evenpace.diagnose.formats.tracebacks import Traceback, tracebacks, user_frame
 from evenpace.diagnose.matching import options
 from evenpace.diagnose.model import NOBODY, Case, Line, Sighting
@@ -92,6 +92,7 @@ _GOING_ON = re2.compile(
     r"(?i)\b(?:iteration|step|iter|epoch)\w*['\"]?[ :=\[]{0,4}\d.{0,200}?\bloss|\bloss['\"]?[:= ]{1,3}\d",
     options(),
 )
+_LOSS = re2.compile("loss", options())
 _MOST = 512  # ranks whose lines are shown to say the same
 _WENT_ON = 5  # iteration lines after an exception that show that training survived it
 _STOPPED = frozenset({1, 2, 15})
@@ -99,13 +100,14 @@ _STOPPED = frozenset({1, 2, 15})
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return the exception of the program or of one rank that follows from nothing else."""
+    stops = _stops(case.once(orders_in))
     every = list(_all(case))
     for one in every:
-        if one.kind and _follows(one) and _follows(one.root):
+        if one.kind and (_is_after(one, stops) or (_follows(one) and _follows(one.root))):
             yield Sighting("exit-exception", (one.line or one.lines[-1], *one.lines[:1]))
-    own = [one for one in every if _is_own(one)]
+    own = [one for one in every if _is_own(one) and not _is_after(one, stops)]
     if own:
-        went_on = _last_steps(case.lines)
+        went_on = _last_steps(case.lines_with(_LOSS))
         own = [one for one in own if one.line is None or one.line.number > went_on.get(one.line.source, 0)]
     if not own:
         return
@@ -123,24 +125,30 @@ def _last_steps(lines: Sequence[Line]) -> dict[str, int]:
     """Return of each file the number of the line after which fewer than _WENT_ON iteration lines come."""
     steps: dict[str, list[int]] = {}
     for line in lines:
-        if "loss" in line.text and _GOING_ON.search(line.text[:_LONGEST]):
+        if _GOING_ON.search(line.text[:_LONGEST]):
             steps.setdefault(line.source, []).append(line.number)
     return {source: numbers[-_WENT_ON] for source, numbers in steps.items() if len(numbers) >= _WENT_ON}
 
 
 def _all(case: Case) -> Iterator[Traceback]:
-    """Yield the exceptions of all files, those inside JSON included, up to where somebody stopped the job."""
+    """Yield the exceptions of all files, those inside JSON included."""
     lines = identify(case.lines)
-    stops = {
+    inner = [line for report in reports(lines) for line in report.messages]
+    yield from (one for one in (*tracebacks(lines), *tracebacks(inner)) if one.line or one.lines)
+
+
+def _stops(told: Sequence[Order]) -> dict[str, int]:
+    """Return of each file the number of the line from which on somebody stops the job."""
+    return {
         order.line.source: order.line.number
-        for order in reversed(orders(lines))
+        for order in reversed(told)
         if not order.who and order.signal in _STOPPED
     }
-    inner = [line for report in reports(lines) for line in report.messages]
-    for one in (*tracebacks(lines), *tracebacks(inner)):
-        at = one.line or (one.lines[0] if one.lines else None)
-        if at is not None and at.number < stops.get(at.source, at.number + 1):
-            yield one
+
+
+def _is_after(one: Traceback, stops: Mapping[str, int]) -> bool:
+    at = one.line or one.lines[0]
+    return at.number >= stops.get(at.source, at.number + 1)
 
 
 def _is_own(one: Traceback) -> bool:
