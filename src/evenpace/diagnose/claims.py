@@ -12,7 +12,7 @@ from evenpace.diagnose.signature import Signature
 
 _PARTS = ("rank", "local_rank", "host", "gpu", "pid")
 FOLLOWING = ("consequence", "marker", "noise")
-MOST_PARTS = 256  # of one signature, with which a further one is compared
+MOST_PARTS = 128  # of one signature, with which a further one is compared, and that can be told
 SYSTEMIC = 3  # parts that fail alike before the program rather than a part is suspected
 # Faults of programs and settings, which many ranks show at once; a broken part shows on its own.
 SHARED = (
@@ -66,7 +66,7 @@ def claims(sightings: Iterable[Sighting], signatures: Mapping[str, Signature], r
     for sighting in sightings:
         group = grouped.setdefault(sighting.signature, _Group(signatures[sighting.signature]))
         group.add(sighting, roster.fill(sighting.culprit) if sighting.culprit else NOBODY)
-    return [claim for group in grouped.values() for claim in _settled(group.claims, roster)]
+    return [claim for group in grouped.values() for claim in _settled(group.claims, roster)[:MOST_PARTS]]
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ MOST_EVIDENCE = 14
 MOST_OF_ONE = 3  # lines of one consequence
 MOST_UNKNOWN = 28
 MOST_VICTIMS = 64
+MOST_TOLD = 64  # findings of one answer
 
 Judge = Callable[[Case], Iterable[Sighting]]
 
@@ -58,7 +59,7 @@ def diagnose(case: Case, without: Iterable[str] = ()) -> list[Diagnosis]:
         for line in sighting.lines[:1]
     }
     verdict = attribute(claims(sightings, known, case.roster))
-    told = [_told(claim, case) for claim in verdict.answers]
+    told = [_told(claim, case) for claim in verdict.answers[:MOST_TOLD]]
     if told and not _is_guess(case, verdict, sightings):
         return told
     return [*_unexplained(case, verdict, noise), *told]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from collections.abc import Mapping
 
 from evenpace.diagnose.model import Identity, Named, Which
@@ -58,6 +59,7 @@ def same_gpu(one: str, other: str) -> bool:
     return canonical_gpu(one) == canonical_gpu(other)
 
 
+@lru_cache(maxsize=4096)
 def canonical_gpu(text: str) -> str:
     """Return a GPU as one spelling: a PCI address in full and lower case without function, or an index."""
     if found := _PCI.match(text):
