@@ -79,6 +79,7 @@ class Desk:
         except OSError as error:
             raise Turned(507, "room", reason=str(error.strerror)) from error
         case = read(inputs, jobs=1, progress=heed)
+        heed(0, 0)
         if not case.sources and not case.dumps:
             raise Turned(400, "unread", why=_why(inputs, lang))
         return answer_of(case, inputs, lang, self._alike)

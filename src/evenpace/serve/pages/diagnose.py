@@ -19,11 +19,11 @@ from evenpace.library.catalogue import Library, Query
 from evenpace.library.facets import Filters
 from evenpace.library.judges import judge_of
 from evenpace.library.records import FACETS
-from evenpace.report.answer import Answer, forms
+from evenpace.report.answer import Answer, card, forms
 from evenpace.report.answer.text import closing
 from evenpace.report.page import templates
-from evenpace.report.view import Card, card_of
-from evenpace.report.words import date, evidence
+from evenpace.report.view import Card
+from evenpace.report.words import evidence
 from evenpace.serve.api_diagnose import AGAIN
 from evenpace.serve.desk import Desk
 from evenpace.serve.receiving import LOGS, TEXT, Turned, limits
@@ -31,7 +31,6 @@ from evenpace.serve.render import page, state_of
 from evenpace.serve.security import LARGEST_UPLOAD
 from evenpace.serve.state import State
 from evenpace.terms import say
-from evenpace.watch.events import seconds
 
 # How an answer can be saved: the form's name, what people call it, the file's ending, the type.
 SAVED = (
@@ -129,15 +128,13 @@ def _cards(library: Library, answer: Answer) -> Markup:
 
 
 def _card(library: Library, finding: Finding, lang: str) -> Card:
-    """Return a finding's card: its fault leads to the cases of its terms; all links are to this library."""
-    card = card_of(finding, lang, when=date(seconds(finding.since)) if finding.since else "")
-    incidents = [link for link in card.incidents if link[0] in {one.id for one in finding.incidents}]
+    """Return a finding's card, its fault a link to the cases of its terms."""
+    shown = card(finding, lang)
     filters = filters_of(library, finding)
     if not filters:
-        return replace(card, incidents=incidents)
+        return shown
     url = State(Query("", filters), lang=lang).url("/library")
-    fault = Markup('<a href="{}">{}</a>').format(url, card.fault)
-    return replace(card, incidents=incidents, fault=fault)
+    return replace(shown, fault=Markup('<a href="{}">{}</a>').format(url, shown.fault))
 
 
 def filters_of(library: Library, finding: Finding) -> Filters:
