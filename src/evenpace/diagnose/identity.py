@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from collections.abc import Mapping
+from functools import lru_cache
 
 from evenpace.diagnose.model import Identity, Named, Which
 
