@@ -5,11 +5,13 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
+# Failure logs with right answers, one folder each.
+CASES ?= tests/diagnose/cases
 # Quiet twice: errors only.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs reference bench-faults bench-library bench-overhead bench-recovery bench-zero-touch clean
+.PHONY: help demo test lint docs reference bench-cases bench-diagnose bench-faults bench-library bench-overhead bench-recovery bench-zero-touch clean
 
 help:
 	@echo "make demo              set up, train a small GPT on four emulated nodes, disturb it, show the report"
@@ -17,6 +19,8 @@ help:
 	@echo "make lint              ruff, mypy and import-linter only"
 	@echo "make docs              build the documentation into site/"
 	@echo "make reference         write docs/reference/ anew from the code"
+	@echo "make bench-cases       diagnoses of failure logs against the right answers (CASES=folder of cases)"
+	@echo "make bench-diagnose    how fast a gigabyte of logs over 512 files is read"
 	@echo "make bench-faults      every fault at many seeds: verdicts, times, false alarms"
 	@echo "make bench-library     search over 100,000 synthetic incidents, and how fast the real library opens"
 	@echo "make bench-overhead    iteration time with and without evenpace, in interleaved pairs"
@@ -41,6 +45,12 @@ docs: $(VENV)/ready-docs
 
 reference: $(VENV)/ready
 	$(BIN)/python scripts/generate_reference.py
+
+bench-cases: $(VENV)/ready
+	$(BIN)/python benchmarks/diagnose_cases.py $(CASES) --write
+
+bench-diagnose: $(VENV)/ready
+	$(BIN)/python benchmarks/diagnose.py --write
 
 bench-faults: $(VENV)/ready
 	$(BIN)/python benchmarks/faults.py --write

@@ -44,7 +44,7 @@ def main() -> int:
     text = page.table(("what", "bar", f"of {len(scores)} cases"), rows)
     print(text)
     if arguments.write:
-        page.save("diagnose-cases", "Diagnosis of failure logs", "make bench-cases", text)
+        page.save("cases", "Diagnosis of failure logs", "make bench-cases", text)
     return 0 if _passed(scores, unknown) else 1
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import inspect
 import json
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import get_args
 
@@ -14,6 +17,7 @@ import msgspec
 
 from evenpace import faults, findings, terms
 from evenpace.cli import EXIT_CODES, cli
+from evenpace.diagnose.signature import ROLES, Signature, signatures
 from evenpace.report.metrics import METRICS
 from evenpace.watch import events
 
@@ -53,6 +57,7 @@ def pages() -> dict[str, str]:
         "commands.md": command_page,
         "terms.md": term_page,
         "faults.md": fault_page,
+        "signatures.md": signature_page,
         "finding.md": finding_page,
         "events.md": event_page,
         "metrics.md": metric_page,
@@ -106,10 +111,12 @@ def describe(command: click.Command, context: click.Context) -> Iterator[str]:
 
 def prose(text: str) -> Iterator[str]:
     """Yield a help text's paragraphs, unwrapped; `\\b` marks one that is kept as it is."""
-    for paragraph in text.strip().split("\n\n"):
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
         kept = paragraph.startswith("\b")
         yield from (
-            ("```text", paragraph.strip("\b\n"), "```", "") if kept else (" ".join(paragraph.split()), "")
+            ("```text", textwrap.dedent(paragraph.strip("\b\n")), "```", "")
+            if kept
+            else (" ".join(paragraph.split()), "")
         )
 
 
@@ -169,6 +176,34 @@ def fault_page() -> Iterator[str]:
             for fault in map(faults.find, faults.names())
         ),
     )
+
+
+def signature_page() -> Iterator[str]:
+    """List what the diagnosis of logs knows, by fault; what is no cause comes last."""
+    yield from (
+        "# Signatures of logs",
+        "",
+        "What [evenpace diagnose](../commands/diagnose.md) knows lines of logs by. `<name>` is captured from the line.",
+        "",
+    )
+    known = sorted(signatures().values(), key=lambda one: (section(one) in ROLES, section(one), one.id))
+    for name, group in groupby(known, key=section):
+        link = "" if name in ROLES else f"The fault [`{name}`](terms.md#fault-{name}).\n"
+        yield from (f"## {name}", "", *([link] if link else []))
+        yield from table(["Signature", "Role", "What it says"], map(signature_row, group))
+
+
+def section(signature: Signature) -> str:
+    """Return what a signature is listed under: its fault, or its role where that is not a cause or a hint."""
+    return signature.role if signature.role in ROLES else signature.fault
+
+
+def signature_row(signature: Signature) -> tuple[str, str, str]:
+    """Return a signature's cells, what it says in both languages."""
+    said = "<br>".join(
+        html.escape(signature.content.title.say(lang, {}), quote=False) for lang in terms.LANGUAGES
+    )
+    return f'<span id="{signature.id}"></span>`{signature.id}`', signature.role, said
 
 
 def finding_page() -> Iterator[str]:

@@ -15,6 +15,10 @@ import pytest
 
 from evenpace import faults, terms
 from evenpace.cli import EXIT_CODES, cli
+from evenpace.diagnose.lines import read_lines
+from evenpace.diagnose.matching import Matcher
+from evenpace.diagnose.signature import read as signature_in
+from evenpace.diagnose.signature import signatures
 from evenpace.report.metrics import METRICS
 
 ROOT = Path(__file__).parent.parent
@@ -66,6 +70,31 @@ def test_every_fault_to_inject_has_an_anchor_and_says_known_terms() -> None:
     assert {slug for name in faults.names() for slug in faults.find(name).slugs} <= set(
         terms.facets()["fault"]
     )
+
+
+def test_every_signature_of_logs_has_an_anchor_and_its_texts() -> None:
+    page = read(DOCS / "reference" / "signatures.md")
+    assert set(signatures()) <= anchors(DOCS / "reference" / "signatures.md")
+    rows = [line for line in page.splitlines() if line.startswith("| <span")]
+    assert len(rows) == len(signatures())
+    assert [row for row in rows if len(re.findall(r"(?<!\\)\|", row)) != 4] == []
+
+
+def test_what_to_add_to_diagnosis_is_described() -> None:
+    page = read(DOCS / "concepts" / "diagnosis.md")
+    assert "diagnose/signatures/<fault>/<id>.toml" in page
+    assert "diagnose/judges/" in page
+
+
+def test_the_signature_in_the_page_is_one(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", read(DOCS / "concepts" / "diagnosis.md"), flags=re.DOTALL)
+    (tmp_path / "gpu-hardware").mkdir()
+    path = tmp_path / "gpu-hardware" / "made-up.toml"
+    path.write_text(block, encoding="utf-8")
+    signature = signature_in(path)
+    seen = Matcher({"made-up": signature})
+    assert seen.sightings(read_lines("a.log", signature.content.example[0].text))
+    assert not seen.sightings(read_lines("a.log", signature.content.near_miss[0].text))
 
 
 def test_every_metric_and_exit_code_is_described() -> None:

@@ -19,7 +19,7 @@ else:
 XID = "Mar  3 02:11:07 node7 kernel: NVRM: Xid (PCI:0000:c1:00): 79, pid=4242, GPU has fallen off the bus.\n"
 HEALTHY = "".join(f"step {number}: loss 2.{number:03d}\n" for number in range(20))
 SPEED = "".join(
-    f" iteration {number:8d}/    5000 | elapsed time per iteration (ms): 500.0 | tokens/s: 9000.0 | loss: 2.1 |\n"
+    f" iteration {number:8d}/    5000 | time per iteration (ms): 500.0 | tokens/s: 9000.0 | loss: 2.1 |\n"
     for number in range(10, 400, 10)
 )
 
