@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenpace.diagnose.identity import canonical_gpu, from_captures, with_far_end
+from evenpace.diagnose.identity import accusable, canonical_gpu, from_captures, with_far_end
 from evenpace.diagnose.model import Identity
 
 
@@ -39,3 +39,13 @@ def test_both_ends_of_a_link_are_named() -> None:
     assert with_far_end(here, {"other_host": "10.0.0.9"}) == Identity(host=("vm1", "10.0.0.9"))
     assert with_far_end(here, {}) == here
     assert with_far_end(Identity(rank=1), {"other_host": "x"}) == Identity(rank=1)
+
+
+@pytest.mark.parametrize("host", ["7c21fa3b90d4", "4c17be0a92d3"])
+def test_the_id_of_a_container_is_no_machine(host: str) -> None:
+    assert accusable(Identity(rank=1, host=host)) == Identity(rank=1)
+
+
+@pytest.mark.parametrize("host", ["node042", "deadbeefcafe", "ip-10-3-7-21", "10.0.0.9"])
+def test_the_name_of_a_machine_stays(host: str) -> None:
+    assert accusable(Identity(host=host)) == Identity(host=host)

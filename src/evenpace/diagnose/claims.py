@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from evenpace.diagnose.identity import canonical_gpu
+from evenpace.diagnose.identity import accusable, canonical_gpu
 from evenpace.diagnose.model import NOBODY, Identity, Line, Sighting
 from evenpace.diagnose.roster import Roster
 from evenpace.diagnose.signature import Signature
@@ -65,7 +65,7 @@ def claims(sightings: Iterable[Sighting], signatures: Mapping[str, Signature], r
     grouped: dict[str, _Group] = {}
     for sighting in sightings:
         group = grouped.setdefault(sighting.signature, _Group(signatures[sighting.signature]))
-        group.add(sighting, roster.fill(sighting.culprit) if sighting.culprit else NOBODY)
+        group.add(sighting, accusable(roster.fill(sighting.culprit)) if sighting.culprit else NOBODY)
     return [claim for group in grouped.values() for claim in _settled(group.claims, roster)[:MOST_PARTS]]
 
 

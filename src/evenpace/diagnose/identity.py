@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from evenpace.diagnose.model import Identity, Named, Which
 
 _NUMBER = re.compile(r"\d{1,9}")
 _PCI = re.compile(r"^(?:PCI:)?(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2})(?:\.[0-7])?$", re.IGNORECASE)
+_CONTAINER = re.compile(r"^(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}(?:[0-9a-f]{52})?$")
 _INDEX = re.compile(r"^(?:GPU|cuda:|nvidia)?\s?(\d{1,3})$", re.IGNORECASE)
 
 
@@ -34,6 +36,13 @@ def with_far_end(identity: Identity, captures: Mapping[str, str]) -> Identity:
     if not far or not isinstance(identity.host, str) or identity.host == far:
         return identity
     return Identity(host=(identity.host, far))
+
+
+def accusable(identity: Identity) -> Identity:
+    """Return whom an identity accuses: the id of a container as its host names no machine, and is left out."""
+    if isinstance(identity.host, str) and _CONTAINER.match(identity.host):
+        return replace(identity, host=None)
+    return identity
 
 
 def one_or_all(values: tuple[int, ...]) -> Which | None:
