@@ -124,7 +124,7 @@ def _parsers(data: bytes) -> None:
     json_errors.reports(lines)
     launchers.exits(lines)
     launchers.orders(lines)
-    groups_of(c10d.read(lines), world_of(lines))
+    groups_of(c10d.read(lines), world_of(Case((), tuple(lines))))
 
 
 def _explained(data: bytes) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from evenpace.diagnose.roster import Roster
 
 Which = int | tuple[int, ...]
 Named = str | tuple[str, ...]
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +139,41 @@ class Case:
     expected: tuple[float, float, str] | None = None
 
     def lines_with(self, pattern: Any) -> list[Line]:
-        """Return the lines in which a pattern of RE2 is found, in their order; fast where there are few."""
-        found = {}
-        for hit in pattern.finditer(self._text[0]):
-            at = bisect_right(self._text[1], hit.start()) - 1
-            found[at] = self.lines[at]
-        return list(found.values())
+        """Return the lines in which a pattern of RE2 is found, in their order; fast if there are few.
+
+        The lines stand in one text: `^` and `$` need `(?m)`; what can match a line feed may find too many.
+        """
+        text, begins = self._text
+        found, at = [], 0
+        while hit := pattern.search(text, at):
+            number = bisect_right(begins, hit.start()) - 1
+            if number >= len(self.lines):
+                break
+            found.append(self.lines[number])
+            at = begins[number + 1]
+        return found
+
+    def found(self, pattern: re.Pattern[bytes]) -> list[Any]:
+        """Return what a pattern of bytes finds in the lines, as `findall` does."""
+        return pattern.findall(self._text[0])
+
+    def once(self, make: Callable[[Case], _Made]) -> _Made:
+        """Return what a function says of this case; it is called once, whoever asks."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast("_Made", self._made[make])
+
+    @cached_property
+    def _made(self) -> dict[Callable[[Case], object], object]:
+        return {}
+
+    @cached_property
+    def by_source(self) -> dict[str, list[Line]]:
+        """Return the lines of each file, in their order."""
+        files: dict[str, list[Line]] = {}
+        for line in self.lines:
+            files.setdefault(line.source, []).append(line)
+        return files
 
     @cached_property
     def _text(self) -> tuple[bytes, list[int]]:
@@ -153,6 +184,7 @@ class Case:
     @cached_property
     def roster(self) -> Roster:
         """Return who ran where, pieced together from the lines; once a case."""
+        from evenpace.diagnose.formats.launchers import exits_in
         from evenpace.diagnose.roster import roster_of
 
-        return roster_of(self.lines)
+        return roster_of(self.lines, self.once(exits_in))

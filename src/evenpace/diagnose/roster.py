@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from evenpace.diagnose.formats.launchers import exits
+from evenpace.diagnose.formats.launchers import Exit, exits
 from evenpace.diagnose.identity import canonical_gpu
-from evenpace.diagnose.model import Identity, Line
+from evenpace.diagnose.model import NOBODY, Identity, Line
 
 # What programs print about their own place; each is tried on lines that contain its literal.
 _SAYINGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -28,7 +28,10 @@ _CHANNEL = re.compile(
 _WORLD = re.compile(
     r"(?:world[ _-]?size[=: ]{1,3}|WORLD_SIZE[=: ]{1,3}|nranks |num_processes[=: ]{1,3}|dist_world_size=)(\d{1,6})"
 )
-_ADDRESS = re.compile(r"(?:Bootstrap : Using|OOB|NET/Socket : Using) (?:\[\d{1,3}\])?[\w.-]{1,32}:([0-9a-f.:]{3,45}?)<")
+_WORLD_WORDS = ("orld", "WORLD", "nranks ", "num_processes")
+_ADDRESS = re.compile(
+    r"(?:Bootstrap : Using|OOB|NET/Socket : Using) (?:\[\d{1,3}\])?[\w.-]{1,32}:([0-9a-f.:]{3,45}?)<"
+)
 # What identifies a process; one key alone counts where it is all there is to go by.
 _KEYS = (("pid", "host"), ("pid",), ("rank",), ("host", "local_rank"), ("host", "gpu"))
 
@@ -45,7 +48,7 @@ class Roster:
     hosts: set[str] = field(default_factory=set)
     addresses: dict[str, str] = field(default_factory=dict)
     _by_local_rank: dict[int, set[Identity]] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], list[Identity]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], dict[Identity, None]] = field(default_factory=dict)
 
     def fill(self, identity: Identity) -> Identity:
         """Return `identity` with what follows from it, where all that is known about it agrees."""
@@ -60,8 +63,12 @@ class Roster:
         """Return the only process whose local rank is the index of the GPU, as launchers pin them."""
         index = identity.gpu if isinstance(identity.gpu, str) else ""
         known = self._by_local_rank.get(int(index), set()) if index.isdecimal() and len(index) < 4 else set()
-        fitting = {one for one in known if identity.host in (None, one.host) and identity.pid in (None, one.pid)}
-        return next(iter(fitting)) if len({one.rank for one in fitting}) == 1 and len(known) == 1 else Identity()
+        fitting = {
+            one for one in known if identity.host in (None, one.host) and identity.pid in (None, one.pid)
+        }
+        return (
+            next(iter(fitting)) if len({one.rank for one in fitting}) == 1 and len(known) == 1 else Identity()
+        )
 
     def _agreed(self, key: tuple[object, ...], name: str) -> Identity:
         values = {getattr(one, name) for one in self._known.get(key, ())} - {None}
@@ -79,29 +86,33 @@ class Roster:
             self.hosts.add(identity.host)
         for keys in _KEYS:
             if (key := _key(identity, keys)) is not None:
-                known = self._known.setdefault(key, [])
-                if identity not in known and len(known) < 64:
-                    known.append(identity)
+                known = self._known.setdefault(key, {})
+                if len(known) < 64:
+                    known[identity] = None
 
     def host_of(self, name: str) -> str:
         """Return the host that an address belongs to, or the name itself."""
         return self.addresses.get(name, name)
 
 
-def roster_of(lines: Sequence[Line]) -> Roster:
-    """Piece the roster together."""
+def roster_of(lines: Sequence[Line], ended: Iterable[Exit] | None = None) -> Roster:
+    """Piece the roster together; `ended` is how processes ended, if that is known already."""
     roster = Roster()
+    learnt = {NOBODY}
     for line in lines:
-        if line.printer:
-            roster.learn(line.printer)
+        text, who = line.text, line.printer
+        if who not in learnt:
+            learnt.add(who)
+            roster.learn(who)
         for said in sayings(line):
             roster.learn(said)
-        if (found := _ADDRESS.search(line.text)) and isinstance(line.printer.host, str):
-            roster.addresses.setdefault(found[1], line.printer.host)
-        for size in _WORLD.findall(line.text):
-            roster.world = max(roster.world or 0, int(size))
-    for ended in exits(lines):
-        roster.learn(ended.who)
+        found = _ADDRESS.search(text) if "sing " in text or "OOB" in text else None
+        if found and isinstance(who.host, str):
+            roster.addresses.setdefault(found[1], who.host)
+        if any(word in text for word in _WORLD_WORDS):
+            roster.world = max((roster.world or 0, *map(int, _WORLD.findall(text)))) or roster.world
+    for one in exits(lines) if ended is None else ended:
+        roster.learn(one.who)
     return roster
 
 
@@ -118,11 +129,14 @@ def sayings(line: Line) -> Iterator[Identity]:
 
 def _identity(said: dict[str, str]) -> Identity:
     numbers = {name: int(said[name]) for name in ("rank", "local_rank", "pid") if said.get(name)}
-    return Identity(host=said.get("host"), gpu=said.get("gpu"), **numbers)  # type: ignore[arg-type]
+    return Identity(host=said.get("host"), gpu=said.get("gpu"), **numbers)
 
 
 def _key(identity: Identity, names: Iterable[str]) -> tuple[object, ...] | None:
-    values = [getattr(identity, name) for name in names]
-    if any(value is None or isinstance(value, tuple) for value in values):
-        return None
-    return tuple((name, canonical_gpu(value) if name == "gpu" else value) for name, value in zip(names, values, strict=True))
+    key = []
+    for name in names:
+        value = getattr(identity, name)
+        if value is None or isinstance(value, tuple):
+            return None
+        key.append((name, canonical_gpu(value) if name == "gpu" else value))
+    return tuple(key)

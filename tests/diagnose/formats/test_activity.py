@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenpace.diagnose.formats.activity import Activity, activity, by_file, seconds
+from evenpace.diagnose.formats.activity import Activity, activity, busy_files, seconds
 from evenpace.diagnose.lines import read_lines
+from evenpace.diagnose.model import Case
 
 SAVE = "Saving checkpoint to /ckpt/run"
 STEP = "step 500: loss 2.31"
@@ -23,9 +24,9 @@ def test_clock() -> None:
     assert seconds("29:51") == 1791
 
 
-def test_lines_are_kept_by_file() -> None:
-    lines = [*read_lines("a", "x\ny"), *read_lines("b", "z")]
-    assert [[line.text for line in file] for file in by_file(lines)] == [["x", "y"], ["z"]]
+def test_files_in_which_nothing_was_begun_need_no_following() -> None:
+    lines = [*read_lines("a", f"x\n{SAVE}"), *read_lines("b", STEP), *read_lines("c", MAP)]
+    assert busy_files(Case((), tuple(lines))) == {"a", "c"}
 
 
 def test_a_step_closes_what_was_open() -> None:

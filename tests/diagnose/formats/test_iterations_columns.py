@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenpace.diagnose.formats.iterations_columns import columns_of
-from evenpace.diagnose.formats.iterations_places import place_of
+from evenpace.diagnose.formats import iterations_columns, iterations_places
 
 
 def read(text):
-    place = place_of(text)
-    assert place is not None, text
-    return place.step, {name: value for name, _, value in columns_of(text, place)}
+    said = iterations_columns.read(text)
+    assert said is not None, text
+    place, columns = said
+    return place.step, {name: value for name, _, value in columns}
 
 
 LINES = [
@@ -211,14 +211,23 @@ def test_lines_of_trainers(text, step, columns):
     ],
 )
 def test_other_lines_have_no_columns(text):
-    place = place_of(text)
-    assert place is None or not list(columns_of(text, place))
+    said = iterations_columns.read(text)
+    assert said is None or not said[1]
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.text(max_size=400), st.sampled_from([text for text, *_ in LINES]), st.integers(0, 200))
 def test_no_text_breaks_it(noise, line, at):
     for text in (noise, line[:at] + noise + line[at:], line[at:], line[:at]):
-        if place := place_of(text):
-            names = [name for name, _, value in columns_of(text, place) if isinstance(value, float)]
+        if said := iterations_columns.read(text):
+            names = [name for name, _, value in said[1] if isinstance(value, float)]
             assert len(names) == len(set(names)) <= 9
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from([text for text, *_ in LINES]), st.lists(st.integers(0, 9), min_size=400, max_size=400))
+def test_where_numbers_stand_does_not_depend_on_their_digits(line, digits):
+    other = "".join(str(digits[at % 400]) if letter.isdecimal() else letter for at, letter in enumerate(line))
+    zeros = "".join("0" if letter.isdecimal() else letter for letter in line)
+    spots = {iterations_places.spot_in(text) for text in (line, other, zeros)}
+    assert len(spots) == 1

@@ -9,6 +9,7 @@ from evenpace.diagnose.formats import c10d
 from evenpace.diagnose.formats.c10d import Stuck
 from evenpace.diagnose.formats.process_groups import Group, World, groups_of, world_of
 from evenpace.diagnose.lines import read_lines
+from evenpace.diagnose.model import Case
 
 
 def caught(rank: int | None, inside: int, seq: int, op: str = "ALLREDUCE", ran: int = 600020) -> str:
@@ -31,7 +32,7 @@ def detected(rank: int, group: str, inside: int, seq: int) -> str:
 def read(*texts: str) -> tuple[World, list[Group]]:
     lines = read_lines("job.log", "\n".join(texts))
     records = c10d.read(lines)
-    world = world_of(lines, [one for one in records if isinstance(one, Stuck)])
+    world = world_of(Case((), tuple(lines)), [one for one in records if isinstance(one, Stuck)])
     return world, groups_of(records, world)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import re2
 
 from evenpace.diagnose.matching import options
-from evenpace.diagnose.model import Line
+from evenpace.diagnose.model import Case, Line
 
 _LONGEST = 8192
 # What a line says about the run, each tried in this order; all of them in one pass of RE2.
@@ -51,6 +51,7 @@ _SET = re2.Set.SearchSet(options())
 for _pattern in _SAYINGS.values():
     _SET.Add(f"(?i){_pattern}")
 _SET.Compile()
+_BEGUN = re2.compile(rf"(?i){_SAYINGS['save']}|{_SAYINGS['work']}|%\|", options())
 _BAR = re.compile(
     r"(?P<percent>\d{1,3})%\|[^|]{0,400}\| {0,4}(?P<done>[\d.,]{1,24}[kMGTP]?)/"
     r"(?P<total>[\d.,?]{1,24}[kMGTP]?) "
@@ -87,12 +88,9 @@ class Activity:
     bar_of_training: tuple[Line, re.Match[str]] | None = None
 
 
-def by_file(lines: Iterable[Line]) -> list[list[Line]]:
-    """Return the lines of each file."""
-    files: dict[str, list[Line]] = {}
-    for line in lines:
-        files.setdefault(line.source, []).append(line)
-    return list(files.values())
+def busy_files(case: Case) -> set[str]:
+    """Return the files in which a save or own work was begun; of the others there is nothing to follow."""
+    return {line.source for line in case.lines_with(_BEGUN)}
 
 
 def activity(lines: Iterable[Line], until: Collection[Line]) -> Activity:

@@ -11,11 +11,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from evenpace.diagnose.model import Line
+import re2
+
+from evenpace.diagnose.matching import options
+from evenpace.diagnose.model import Case, Line
 
 _LONGEST = 16 * 1024
 _MOST = 64  # records of one line, members of one list times 64
 _GLOBAL = re.compile(r"\[rank(\d{1,6})\[?\]?:")
+_IN_FRONT = re.compile(_GLOBAL.pattern.encode() + rb"[^\n]*")
 _GROUP = re.compile(
     r"\[PG (?P<local>ID )?(?P<id>\w{1,80}) ?(?:PG GUID (?P<guid>[^\s(\]]{1,80}))? ?"
     r"(?:\((?P<desc>[^)]{0,100})\))? ?Rank (?P<rank>\d{1,6}) ?\]"
@@ -47,8 +51,11 @@ _BARRIER = re.compile(
     r"reported that ranks? ([\d, ]{1,65536}) failed to pass monitored"
 )
 _CAUGHT = ("Watchdog caught coll", "detected by watchdog at work", "Timeout at NCCL work")
-_GATE = (*_CAUGHT, "ast enqueued", "ran for ", "Timed out waiting", "ncclUniqueId", "FingerPrint")
-_GATE_RANKS = ("didn't finish coll", "but didn't join", "are the lagging ranks", "pass monitored")
+_GATE = (
+    *(*_CAUGHT, "ast enqueued", "ran for ", "Timed out waiting", "ncclUniqueId", "FingerPrint"),
+    *("didn't finish coll", "but didn't join", "are the lagging ranks", "pass monitored"),
+)
+_ANY = re2.compile("|".join(map(re2.escape, _GATE)), options())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +128,15 @@ def read(lines: Iterable[Line]) -> list[Record]:
     return [record for line in lines for record in read_line(line)]
 
 
+def records_in(case: Case) -> list[Record]:
+    """Return all that c10d says in a case."""
+    return read(case.lines_with(_ANY))
+
+
 def read_line(line: Line) -> list[Record]:
     """Return what c10d says in one line; nothing for any other line."""
     text = line.text[:_LONGEST]
-    if not any(word in text for word in (*_GATE, *_GATE_RANKS)):
+    if not any(word in text for word in _GATE):
         return []
     return list(islice(_records(line, text), _MOST))
 
@@ -134,6 +146,11 @@ def global_rank(line: Line) -> int | None:
     if found := _GLOBAL.search(line.text[:_LONGEST]):
         return int(found[1])
     return line.printer.rank if isinstance(line.printer.rank, int) else None
+
+
+def ranks_before(case: Case) -> set[int]:
+    """Return all ranks that stand in front of a record (`[rank3]:`), the first of each line."""
+    return {int(found) for found in case.found(_IN_FRONT)}
 
 
 def _records(line: Line, text: str) -> Iterator[Record]:

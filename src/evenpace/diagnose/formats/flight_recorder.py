@@ -159,6 +159,7 @@ _OLD = re.compile(
 )
 _CULPRIT = re.compile(r"Culprit rank (\d{1,6}); Error type: (\w{1,60})")
 _CALL = re.compile(r"^\s{0,8}(?P<name>[\w.<>]{1,120}) at (?P<where>\S{1,300}:\d{1,7})\s*$")
+_STATES = ("completed ", "started ", "scheduled ")
 _LISTED = re.compile(r"^(completed|started|scheduled) (?:\w{1,12}:)(\w{1,60})")
 _LISTED_CALL = re.compile(r"^\s{2,8}([\w.<>]{1,120}) (\S{1,300}\.py:\d{1,7})\s*$")
 _LENGTH = 60  # lines of one complaint
@@ -168,7 +169,9 @@ def blocks(lines: Iterable[Line]) -> list[Block]:
     """Return the complaints that the analyzer printed in `lines`, in their order."""
     found: list[Block] = []
     for line in lines:
-        if head := _HEAD.search(line.text[:4096]):
+        text = line.text
+        may_begin = "ranks joining" in text or "ollective sequence" in text
+        if may_begin and (head := _HEAD.search(text[:4096])):
             seq = head["seq"] or head["seq2"] or head["seq3"] or ""
             found.append(Block(line, [line], seq))
             if old := _OLD.search(line.text[:131072]):
@@ -206,11 +209,10 @@ def listed(lines: Iterable[Line]) -> Iterator[tuple[Line, str, str, Line | None]
     """Yield each entry of a plain listing: its line, state, operation, and the line of its first call."""
     held: tuple[Line, str, str] | None = None
     for line in lines:
-        call = _LISTED_CALL.search(line.text[:1024])
         if held is not None:
-            yield (*held, line if call else None)
+            yield (*held, line if _LISTED_CALL.search(line.text[:1024]) else None)
             held = None
-        if entry := _LISTED.search(line.text[:1024]):
+        if line.text.startswith(_STATES) and (entry := _LISTED.search(line.text[:1024])):
             held = (line, entry[1], entry[2])
     if held is not None:
         yield (*held, None)

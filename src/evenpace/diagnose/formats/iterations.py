@@ -7,17 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import re2
 from numpy.typing import NDArray
 
-from evenpace.diagnose.formats.iterations_columns import columns_of
-from evenpace.diagnose.formats.iterations_places import LONGEST, place_in, place_of
-from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Series
+from evenpace.diagnose.formats.iterations_columns import read, read_commented
+from evenpace.diagnose.formats.iterations_places import LONGEST
+from evenpace.diagnose.matching import options
+from evenpace.diagnose.model import Case, Identity, Line, Series
 
 POINTS = 20_000  # of a series, at most
 _TROUBLE = re.compile(
     r"Traceback|[Ee]rror\b|ERROR|FATAL|[Ff]atal|fault\b|Killed|SIG[A-Z]{3,5}\b|[Ss]ignal \d|CANCELLED|"
     r"[Ww]atchdog|\bXid\b|[Aa]borted|Exception\b|[Tt]imed out|NCCL WARN"
 )
+_MAY_BE_TROUBLE = re2.compile(_TROUBLE.pattern, options())
 _SIDES = 20  # one in so many points is kept for being among the largest, and among the smallest
 
 
@@ -27,23 +30,22 @@ def series_of(lines: Sequence[Line]) -> tuple[Series, ...]:
     Steps are the program's own, or count its lines where it prints none. Above 20,000 points a series is
     thinned: evenly, but its extremes and all that is not finite stay.
     """
-    tracks: dict[tuple[str, Identity, str, str, str], _Track] = {}
-    counts: dict[tuple[str, Identity, str], int] = {}
+    tracks: list[_Track] = []
+    printers: dict[tuple[str, Identity, str], _Printer] = {}
     for line in lines:
-        place = place_of(line.text)
-        if place is None:
+        said = read(line.text)
+        if said is None:
             continue
-        of = (line.source, line.printer, place.kind)
-        step = counts.get(of, 0) if place.step is None else place.step
-        counts[of] = counts.get(of, 0) + 1
-        for name, unit, value in columns_of(line.text, place):
-            key = (line.source, line.printer, place.kind, place.variant, name)
-            tracks.setdefault(key, _Track(unit)).add(step, value, line)
-    return tuple(
-        track.series(source, name, printer)
-        for (source, printer, _, _, name), track in tracks.items()
-        if len(track.lines) > 1
-    )
+        place, columns = said
+        of = printers.setdefault((line.source, line.printer, place.kind), _Printer())
+        step = of.count if place.step is None else place.step
+        of.count += 1
+        for name, unit, value in columns:
+            if (track := of.tracks.get((place.variant, name))) is None:
+                track = of.tracks[place.variant, name] = _Track(name, unit)
+                tracks.append(track)
+            track.add(step, value, line)
+    return tuple(track.series() for track in tracks if len(track.lines) > 1)
 
 
 def comparisons(lines: Iterable[Line]) -> list[tuple[str, float, Line]]:
@@ -51,8 +53,10 @@ def comparisons(lines: Iterable[Line]) -> list[tuple[str, float, Line]]:
     return [
         (name, value, line)
         for line in lines
-        if line.text.lstrip().startswith("#") and (place := place_in(line.text.lstrip("# \t")))
-        for name, _, value in columns_of(line.text, place)
+        if "#" in line.text[:80]
+        and line.text.lstrip().startswith("#")
+        and (said := read_commented(line.text.lstrip("# \t")))
+        for name, _, value in said[1]
     ]
 
 
@@ -68,14 +72,30 @@ def runs(series: Series) -> Iterator[range]:
 
 def trouble_after(case: Case, line: Line) -> bool:
     """Tell whether something looks like a failure after a line, in its file or anywhere in another."""
-    return any(
-        (other.source != line.source or other.number > line.number) and _TROUBLE.search(other.text[:LONGEST])
-        for other in case.lines
-    )
+    last = case.once(_last_trouble)
+    return any(source != line.source for source in last) or last.get(line.source, 0) > line.number
+
+
+def _last_trouble(case: Case) -> dict[str, int]:
+    """Return of each file that has one the number of the last line that looks like a failure."""
+    return {
+        line.source: line.number
+        for line in case.lines_with(_MAY_BE_TROUBLE)
+        if _TROUBLE.search(line.text[:LONGEST])
+    }
+
+
+@dataclass(slots=True)
+class _Printer:
+    """One way of printing of one printer in one file: how many lines it has, and its columns."""
+
+    count: int = 0
+    tracks: dict[tuple[str, str], _Track] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Track:
+    name: str
     unit: str
     steps: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
@@ -86,17 +106,14 @@ class _Track:
         self.values.append(value)
         self.lines.append(line)
 
-    def series(self, source: str, name: str, printer: Identity = NOBODY) -> Series:
-        kept = thinned(np.array(self.values), POINTS)
-        return Series(
-            source,
-            name,
-            self.unit,
-            tuple(self.steps[at] for at in kept),
-            tuple(self.values[at] for at in kept),
-            tuple(self.lines[at] for at in kept),
-            printer,
-        )
+    def series(self) -> Series:
+        steps, values, lines = tuple(self.steps), tuple(self.values), tuple(self.lines)
+        if len(values) > POINTS:
+            kept = thinned(np.array(values), POINTS).tolist()
+            steps = tuple(steps[at] for at in kept)
+            values = tuple(values[at] for at in kept)
+            lines = tuple(lines[at] for at in kept)
+        return Series(lines[0].source, self.name, self.unit, steps, values, lines, lines[0].printer)
 
 
 def thinned(values: NDArray[np.float64], points: int) -> NDArray[np.intp]:

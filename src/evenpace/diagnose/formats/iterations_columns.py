@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-from evenpace.diagnose.formats.iterations_places import LONGEST, SPELLED, Place, last_match
+from evenpace.diagnose.formats.iterations_places import LONGEST, SPELLED, Place, Spot, last_match, spot_in
 
 _NUMBER = (
     r"(?P<value>[-+]?(?:(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,20})(?:\.\d{0,24})?|\.\d{1,24})(?:[eE][-+]?\d{1,3})?"
     r"|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)\b)"
 )
 _BEFORE = 48  # characters that a match begins before its word, at most
+_ZEROS = str.maketrans("123456789", "0" * 9)
 _SCALES = {"k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9}
 
 
@@ -124,17 +126,69 @@ _COLUMNS = (
 )
 
 
-def columns_of(text: str, place: Place) -> Iterator[tuple[str, str, float]]:
-    """Yield name, unit and value of each column that a line has, each name once."""
+class Cell(NamedTuple):
+    """Say in which characters of a line a value stands, and what to make of it."""
+
+    name: str
+    begin: int
+    end: int
+    scale: float
+    per: int
+    inverse: bool
+
+    def read(self, text: str) -> float | None:
+        """Return the value that a line gives which has it there; None: it has no inverse."""
+        value = float(text[self.begin : self.end].replace(",", "")) * self.scale / self.per
+        if not self.inverse:
+            return value
+        return 1 / value if value else None
+
+
+def read(text: str) -> tuple[Place, list[tuple[str, str, float]]] | None:
+    """Return where an iteration line stands, and name, unit and value of each of its columns, each name once.
+
+    None for any other line and one that is commented out.
+    """
+    return None if text.lstrip().startswith(("#", 'File "')) else read_commented(text)
+
+
+def read_commented(text: str) -> tuple[Place, list[tuple[str, str, float]]] | None:
+    """Return the same of a line whether it is commented out or not.
+
+    No pattern cares which digit a digit is: lines that differ in nothing else have
+    their numbers in the same places, which are looked for once.
+    """
     text = text[:LONGEST]
+    layout = _layout(text.translate(_ZEROS))
+    if layout is None:
+        return None
+    spot, cells = layout
+    found: dict[str, float] = {}
+    for cell in cells:
+        if cell.name not in found and (value := cell.read(text)) is not None:
+            found[cell.name] = value
+    return spot.read(text), [(name, UNITS[name], value) for name, value in found.items()]
+
+
+@lru_cache(maxsize=4096)
+def _layout(text: str) -> tuple[Spot, tuple[Cell, ...]] | None:
+    spot = spot_in(text)
+    return (spot, tuple(_cells(text, spot.kind))) if spot else None
+
+
+def _cells(text: str, kind: str) -> Iterator[Cell]:
+    """Yield where values stand: the first of each name, and further ones while it may have no inverse."""
     seen: set[str] = set()
     for column in _COLUMNS:
-        if column.name in seen or not _belongs(column.name, place.kind):
+        if column.name in seen or not _belongs(column.name, kind):
             continue
-        found = _search(column, text, latest=place.kind == "bar")
-        if found and (value := _value(column, found)) is not None:
-            seen.add(column.name)
-            yield column.name, UNITS[column.name], value
+        if found := _search(column, text, latest=kind == "bar"):
+            groups = found.groupdict()
+            scale = _SCALES.get((groups.get("scale") or "").lower(), 1.0)
+            per = 1000 if groups.get("unit") == "ms" else 1
+            yield Cell(column.name, *found.span("value"), scale, per, column.inverse)
+            if not column.inverse:
+                seen.add(column.name)
 
 
 def _search(column: Column, text: str, latest: bool) -> re.Match[str] | None:
@@ -153,13 +207,3 @@ def _belongs(name: str, kind: str) -> bool:
     if kind == "served":
         return name == "served-tokens-per-second"
     return name != "served-tokens-per-second" and (kind != "average-bar" or name != "iteration-seconds")
-
-
-def _value(column: Column, found: re.Match[str]) -> float | None:
-    value = float(found["value"].replace(",", ""))
-    groups = found.groupdict()
-    value *= _SCALES.get((groups.get("scale") or "").lower(), 1.0)
-    value /= 1000 if groups.get("unit") == "ms" else 1
-    if not column.inverse:
-        return value
-    return 1 / value if value else None

@@ -19,6 +19,25 @@ class Place(NamedTuple):
     step: int | None  # None: the program prints none; lines count
 
 
+class Spot(NamedTuple):
+    """Say in which characters of a line its place stands: where the numbers begin and end."""
+
+    kind: str
+    step: tuple[int, int] | None = None
+    total: tuple[int, int] | None = None
+    epoch: tuple[int, int] | None = None
+
+    def read(self, text: str) -> Place:
+        """Return the place that a line gives which has its numbers there."""
+        if self.step is None:
+            return Place(self.kind, "", None)
+        step = int(text[slice(*self.step)].replace(",", ""))
+        total = text[slice(*self.total)] if self.total else ""
+        if self.epoch and total != "inf":
+            step += int(text[slice(*self.epoch)]) * int(total)
+        return Place(self.kind, total, step)
+
+
 _STEPS = (
     ("iteration", re.compile(r"(?i:\biteration)" + SPELLED + r"#?" + _WHOLE + r"(?![\d.])")),
     (
@@ -75,51 +94,38 @@ _HELD_OUT = re.compile(
 )
 
 
-def place_of(text: str) -> Place | None:
-    """Return where a line stands in the run, or None if it is no iteration line."""
-    if text.lstrip().startswith(("#", 'File "')):
-        return None
-    return place_in(text)
-
-
-def place_in(text: str) -> Place | None:
-    """Return where a line stands, commented out or not."""
+def spot_in(text: str) -> Spot | None:
+    """Return where the place of an iteration line stands in it, commented out or not; None: it is none."""
     text = text[:LONGEST]
     if not _GATE.search(text):
         return None
     for kind, words in _UNMISTAKABLE:
         if any(word in text for word in words):
-            return Place(kind, "", None)
+            return Spot(kind)
     return _last_bar(text) or _by_step(text)
 
 
-def _by_step(text: str) -> Place | None:
+def _by_step(text: str) -> Spot | None:
     begin = text[:160]
     if any(word in begin for word in ("val", "Val", "VAL", "est")) and _HELD_OUT.search(begin):
         return None
     for kind, pattern in _STEPS:
         if found := pattern.search(text):
-            return _counted(kind, found)
-    return Place("dict", "", None) if _DICT.search(text) else None
+            known = pattern.groupindex
+            total, epoch = (found.span(name) if name in known else None for name in ("total", "epoch"))
+            return Spot(kind, found.span("step"), total, epoch)
+    return Spot("dict") if _DICT.search(text) else None
 
 
-def _counted(kind: str, found: re.Match[str]) -> Place:
-    groups = found.groupdict()
-    step = int(found["step"].replace(",", ""))
-    if kind == "epoch" and groups["total"] != "inf":
-        step += int(groups["epoch"]) * int(groups["total"])
-    return Place(kind, groups.get("total") or "", step)
-
-
-def _last_bar(text: str) -> Place | None:
+def _last_bar(text: str) -> Spot | None:
     if "it/s" not in text and "s/it" not in text:
         return None
     last = last_match(_BAR, text)
     if last is None or _OTHER_BARS.search(last["desc"]):
         return None
-    epoch = _EPOCH.search(last["desc"])
-    step = int(last["step"]) + (int(epoch[1]) * int(last["total"]) if epoch else 0)
-    return Place("average-bar" if epoch else "bar", last["total"], step)
+    epoch = _EPOCH.search(text[: last.end("desc")], last.start("desc"))
+    kind = "average-bar" if epoch else "bar"
+    return Spot(kind, last.span("step"), last.span("total"), epoch.span(1) if epoch else None)
 
 
 def last_match(pattern: re.Pattern[str], text: str, begin: int = 0) -> re.Match[str] | None:

@@ -9,7 +9,7 @@ import re2
 
 from evenpace.diagnose.identity import from_captures
 from evenpace.diagnose.matching import options
-from evenpace.diagnose.model import NOBODY, Identity, Line
+from evenpace.diagnose.model import NOBODY, Case, Identity, Line
 
 _LONGEST = 16 * 1024
 _INNER = 400  # lines that one string may hold
@@ -54,11 +54,20 @@ def reports(lines: Iterable[Line]) -> list[Report]:
     return found
 
 
+def reports_in(case: Case) -> list[Report]:
+    """Return the errors that JSON texts in the lines of a case report."""
+    return reports(case.lines)
+
+
 def identify(lines: Sequence[Line]) -> list[Line]:
     """Return the lines; where JSON names the process that a line is about, it is the line's printer."""
     who = {(line.source, line.number): one.who for one in reports(lines) if one.who for line in one.lines}
+    if not who:
+        return list(lines)
     return [
-        replace(line, printer=line.printer.or_else(who.get((line.source, line.number), NOBODY)))
+        replace(line, printer=line.printer.or_else(said))
+        if (said := who.get((line.source, line.number)))
+        else line
         for line in lines
     ]
 
@@ -68,7 +77,7 @@ def _blocks(lines: Iterable[Line]) -> Iterator[tuple[list[Line], Identity]]:
     block: list[Line] = []
     host, depth = NOBODY, 0
     for line in lines:
-        text = line.text[:_LONGEST]
+        text = line.text
         if block and (line.source != block[0].source or len(block) >= _BLOCK):
             yield block, host
             block, host, depth = [], NOBODY, 0
@@ -89,6 +98,10 @@ def _blocks(lines: Iterable[Line]) -> Iterator[tuple[list[Line], Identity]]:
 
 def _bare(text: str) -> str:
     """Return a line without its strings, so that braces in messages do not count."""
+    if '"' not in text:
+        return text
+    if "\\" not in text:
+        return "".join(text.split('"')[::2])
     return str(_QUOTED.sub("", text))
 
 

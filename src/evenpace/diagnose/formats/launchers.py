@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import re2
 
-from evenpace.diagnose.formats.json_errors import reports
+from evenpace.diagnose.formats.json_errors import reports_in
 from evenpace.diagnose.identity import from_captures
 from evenpace.diagnose.matching import PatternSet, options
-from evenpace.diagnose.model import NOBODY, Identity, Line
+from evenpace.diagnose.model import NOBODY, Case, Identity, Line
 
 _LONGEST = 16 * 1024
 _WORDS = {
@@ -102,6 +102,13 @@ _EXITS = {
 }
 _NAMES = tuple(_EXITS)
 _SEARCH = PatternSet(tuple(_EXITS.values()))
+# What all of these have in common, to find the few lines in which one may be.
+_ENDED = re2.compile(
+    r"exitcode: |return code = |non-zero exit status|died with <Signals|terminated with |exited on signal|"
+    r"srun: error: |worker died or was killed|[eE]xit ?Code\"?:|Killed|Fatal Python error|Signal: |"
+    r"received by PID|Caught signal|segfault at |traps: |" + _CRASHES,
+    options(),
+)
 
 _WHO = ("rank", "local_rank", "host", "pid")
 _OWN = (
@@ -126,6 +133,7 @@ _ORDERS = [
     )
 ]
 _ORDER_WORDS = ("signal", "forcefully", "Killing", "SIGTERM", "SIGINT")
+_ORDERED = re2.compile("|".join(_ORDER_WORDS), options())
 _MPI_NAME = re2.compile(
     r"Process name: \[\[\d+,\d+\],(?P<rank>\d+)\]|= +PID (?P<pid>\d+) RUNNING AT (?P<host>[\w.:-]+)",
     options(),
@@ -146,14 +154,27 @@ _RULE = re2.compile(r"={20,}\s*$", options())
 
 def exits(lines: Sequence[Line]) -> list[Exit]:
     """Return how processes ended, as far as launchers, shells, the kernel and JSON reports in `lines` say."""
+    return exits_in(Case((), tuple(lines)))
+
+
+def exits_in(case: Case) -> list[Exit]:
+    """Return how processes ended, as far as the lines of a case say."""
+    lines = case.lines
     found = [*_tables(lines), *_mpi_blocks(lines)]
-    for line in lines:
+    for line in case.lines_with(_ENDED):
         found += [_exit(_NAMES[which], said, line) for which, said in list(_SEARCH.search(line.text))[:1]]
     found += [
-        Exit("json", one.who, one.code, one.lines[:1]) for one in reports(lines) if one.code is not None
+        Exit("json", one.who, one.code, one.lines[:1])
+        for one in case.once(reports_in)
+        if one.code is not None
     ]
-    places = {id(line): at for at, line in enumerate(lines)}
+    places = {id(line): at for at, line in enumerate(lines)} if found else {}
     return sorted(found, key=lambda one: places.get(id(one.lines[0]), 0))
+
+
+def orders_in(case: Case) -> list[Order]:
+    """Return the signals that launchers sent or received, as far as the lines of a case say."""
+    return orders(case.lines_with(_ORDERED))
 
 
 def orders(lines: Iterable[Line]) -> list[Order]:
@@ -179,6 +200,8 @@ def identify(lines: Sequence[Line]) -> list[Line]:
     for one in _tables(lines):
         for line in one.lines:
             who[line.source, line.number] = one.who
+    if not who:
+        return list(lines)
     return [
         replace(line, printer=line.printer.or_else(who[line.source, line.number]))
         if (line.source, line.number) in who
@@ -219,7 +242,7 @@ def _tables(lines: Sequence[Line]) -> Iterator[Exit]:
     entry: list[Line] = []
     source = ""
     for line in lines:
-        text = line.text[:_LONGEST]
+        text = line.text
         if line.source != source:
             yield from _entry(entry, root)
             root, open_table, entry, source = False, False, [], line.source
@@ -257,8 +280,8 @@ def _mpi_blocks(lines: Sequence[Line]) -> Iterator[Exit]:
     """Yield Open MPI's and MPICH's reports of a process that ended badly: its name, then its code."""
     named: tuple[Line, Identity] | None = None
     for line in lines:
-        text = line.text[:_LONGEST]
-        if found := _MPI_NAME.search(text):
+        text = line.text
+        if ("Process name" in text or "RUNNING" in text) and (found := _MPI_NAME.search(text)):
             named = (line, from_captures({key: value for key, value in found.groupdict().items() if value}))
         elif named and line.number - named[0].number <= 3 and (code := _MPI_CODE.search(text)):
             value = int((code["code"] or code["mpich"])[:6])

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import re2
+
 from evenpace.diagnose.formats import c10d
 from evenpace.diagnose.formats.c10d import Record, Status, Stuck
-from evenpace.diagnose.model import Line
-from evenpace.diagnose.roster import roster_of
+from evenpace.diagnose.matching import options
+from evenpace.diagnose.model import Case, Line
 
 _MEMBER = re.compile(r"(?:MEMBER: \d{1,6}/|registered\. Starting with )(\d{1,6})\b")
 _SPLIT = re.compile(
@@ -19,7 +21,7 @@ _SPLIT = re.compile(
 )
 _LONGEST = 4096
 _ONE_SIDED = frozenset({"SEND", "RECV", "COALESCED", "UNKNOWN"})
-_GATE = re.compile(r"size|SIZE|registered|MEMBER")
+_SIZES = re2.compile(r"(?i:parallel(?:[-_ ]\w{1,8})?[-_ ]size)|registered\. Starting|MEMBER: ", options())
 
 
 @dataclass(frozen=True)
@@ -40,17 +42,13 @@ class World:
         return frozenset(everybody) - known
 
 
-def world_of(lines: Iterable[Line], stuck: Iterable[Stuck] = ()) -> World:
+def world_of(case: Case, stuck: Iterable[Stuck] = ()) -> World:
     """Read the world from all lines; `stuck` are the timeouts found in them."""
-    lines = list(lines)
-    roster = roster_of(lines)
-    seen, split, sizes = set(roster.ranks), False, [roster.world or 0]
-    for line in lines:
-        if (rank := c10d.global_rank(line)) is not None:
-            seen.add(rank)
-        if _GATE.search(text := line.text[:_LONGEST]):
-            sizes += [int(found[1]) for found in _MEMBER.finditer(text)]
-            split = split or _SPLIT.search(text) is not None
+    stuck = list(stuck)
+    seen, split, sizes = case.roster.ranks | c10d.ranks_before(case), False, [case.roster.world or 0]
+    for line in case.lines_with(_SIZES):
+        sizes += [int(found[1]) for found in _MEMBER.finditer(line.text[:_LONGEST])]
+        split = split or _SPLIT.search(line.text[:_LONGEST]) is not None
     split = split or _same_rank_twice(stuck)
     if not split:
         seen |= {one.group_rank for one in stuck if one.rank is None and one.group_rank is not None}

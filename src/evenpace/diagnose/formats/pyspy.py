@@ -9,13 +9,14 @@ import re2
 
 from evenpace.diagnose.identity import from_captures
 from evenpace.diagnose.matching import options
-from evenpace.diagnose.model import NOBODY, Identity, Line
+from evenpace.diagnose.model import NOBODY, Case, Identity, Line
 
 _LONGEST = 16 * 1024
 _MOST = 100_000  # frames that are kept of all dumps
 _THREAD_ID = r"(?:0x[0-9a-fA-F]{1,16}|\d{1,20})"
 
 _PROCESS = re2.compile(r"Process (?P<pid>\d{1,9}): (?P<command>.+)$", options())
+_PROCESS_ANYWHERE = re2.compile(r"Process \d{1,9}: ", options())
 _THREAD = re2.compile(
     r"Thread " + _THREAD_ID + r' \((?P<state>[a-z+ ]{1,40})\)(?:: "(?P<name>[^"]*)")?'
     r"|Thread (?P<tid>\d{1,20}) \((?P<old>[a-z+ ]{1,40})\)",
@@ -93,6 +94,12 @@ def processes(lines: Iterable[Line]) -> list[Process]:
         elif "ank" in text or "RANK" in text:
             heading = _named(text).or_else(heading)
     return [process for process in found if process.threads]
+
+
+def processes_in(case: Case) -> list[Process]:
+    """Return the processes whose stacks py-spy printed in a case."""
+    dumps = {line.source for line in case.lines_with(_PROCESS_ANYWHERE)}
+    return processes(line for line in case.lines if line.source in dumps) if dumps else []
 
 
 def _named(text: str) -> Identity:

@@ -59,6 +59,7 @@ _CHAINS = (
     "During handling of the above exception, another exception occurred",
     "The above exception was the direct cause of the following exception",
 )
+_BEGINNINGS = ("Traceback (most", "above exception", "File ")
 _LIBRARY = re2.compile(
     r"(?:site-packages|dist-packages)/|/lib(?:64)?/python\d|^<(?:frozen|string|stdin)|"
     r"^\.\.\.?/(?:torch|lightning|transformers)/|(?:^|/)torch/(?:distributed|multiprocessing|utils|nn|_\w+)[/.]|"
@@ -131,11 +132,18 @@ def tracebacks(lines: Iterable[Line]) -> list[Traceback]:
     """Return the exceptions in `lines`, each with its chain, in the order in which they end."""
     streams: dict[tuple[str, str], _Stream] = {}
     found: list[Traceback] = []
+    busy: dict[str, set[str]] = {}  # of each file the streams with a traceback that has not ended
     for line in lines:
+        if not busy.get(line.source) and not any(words in line.text for words in _BEGINNINGS):
+            continue
         who, prefix, rest = split_prefix(line.text)
         key = (line.source, _without_time(prefix) or repr(line.printer.rank))
         stream = streams.setdefault(key, _Stream())
         found += stream.take(line, who.or_else(line.printer), rest)
+        if stream.pending:
+            busy.setdefault(line.source, set()).add(key[1])
+        elif line.source in busy:
+            busy[line.source].discard(key[1])
     for stream in streams.values():
         found += stream.finish()
     chained = {id(one.cause) for one in found if one.cause is not None}

@@ -30,6 +30,9 @@ _COUNT = re2.compile(
     r"(?i)\brank[ =:#\[]{0,3}(?P<of>\d{1,6})\]?\b.{0,80}?\b(?P<number>\d{1,12}) (?:mini-?)?batches\b",
     options(),
 )
+_COUNTED = re2.compile(
+    r"(?i)batches|per[_ ]epoch|loader\w*\)|loader (?:length|size|len)", options()
+)  # each of the counts has one of these
 _EXHAUSTED = re2.compile(
     r"StopIteration\b|(?i:data ?(?:set|loader|iterator)? (?:is |was )?exhausted)", options()
 )
@@ -40,10 +43,12 @@ _SETTING_UP = re2.compile(
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return that ranks had unequal numbers of batches: counted, or likely as the data have no length."""
-    counts = list(_counts(case.lines))
-    stuck = [line for line in case.lines if _STUCK.search(line.text[:_LONGEST])]
+    stuck = case.lines_with(_STUCK)
+    if not stuck:
+        return
+    counts = list(_counts(case.lines_with(_COUNTED)))
     per_rank = {rank: count for _, rank, count in reversed(counts)}
-    if stuck and len(per_rank) > 1 and len(set(per_rank.values())) > 1:
+    if len(per_rank) > 1 and len(set(per_rank.values())) > 1:
         few, many = min(per_rank.values()), max(per_rank.values())
         shown = [line for line, _, count in counts if count in (few, many)][:3]
         captures = {"few": str(few), "many": str(many)}
@@ -59,11 +64,10 @@ def judge(case: Case) -> Iterable[Sighting]:
             certainty=0.8,
         )
         return
-    if not stuck or any(_SETTING_UP.search(line.text[:_LONGEST]) for line in case.lines):
+    if case.lines_with(_SETTING_UP):
         return
-    before = _before(case.lines, stuck[0])
-    ended = [line for line in before if _EXHAUSTED.search(line.text[:_LONGEST])]
-    endless = [line for line in before if _ENDLESS.search(line.text[:_LONGEST])]
+    ended = _before(case.lines_with(_EXHAUSTED), stuck[0])
+    endless = _before(case.lines_with(_ENDLESS), stuck[0])
     if ended and (endless or _by_one_rank(ended)):
         yield Sighting("uneven-batches", (ended[-1], *endless[-1:], *stuck[:2]), NOBODY, ())
     elif endless:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import re2
+
+from evenpace.diagnose.matching import options
 from evenpace.diagnose.model import Case, Identity, Line, Sighting
 
 _PAIR = re.compile(
     r"Duplicate GPU detected : rank (\d{1,6}) and rank (\d{1,6}) both on CUDA device ([0-9a-fA-F:.]{1,20})"
 )
+_DUPLICATE = re2.compile("Duplicate GPU detected", options())
 MANY = 3
 
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Name the GPU and the ranks on it, or the host where all of its ranks are on one GPU."""
     by_gpu: dict[str, tuple[list[Line], dict[int, None]]] = {}
-    for line in case.lines:
+    for line in case.lines_with(_DUPLICATE):
         for first, second, gpu in _PAIR.findall(line.text):
             lines, ranks = by_gpu.setdefault(gpu, ([], {}))
             lines.append(line)

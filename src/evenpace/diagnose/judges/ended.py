@@ -57,12 +57,14 @@ _FAILED = re2.compile(
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return that a run had ended before the first trouble, as the file that shows it says."""
-    files: dict[str, list[Line]] = {}
-    for line in case.lines:
-        files.setdefault(line.source, []).append(line)
-    troubled = {line.source for line in case.lines if _is_trouble_elsewhere(line)}
-    for source, lines in files.items():
-        if not troubled - {source} and (evidence := _after_the_end(lines)):
+    done = {line.source for line in case.lines_with(_DONE)}
+    if not done:
+        return
+    troubled = {
+        line.source for line in case.lines_with(_FAILED) if not _TEARDOWN.search(line.text[:_LONGEST])
+    }
+    for source, lines in case.by_source.items():
+        if source in done and not troubled - {source} and (evidence := _after_the_end(lines)):
             yield Sighting("trouble-after-the-end", evidence, NOBODY, ())
             return
 
@@ -107,9 +109,3 @@ def _says_done(text: str) -> bool:
 
 def _starts_again(lines: list[Line]) -> bool:
     return any(_GOING_ON.search(line.text[:_LONGEST]) for line in lines)
-
-
-def _is_trouble_elsewhere(line: Line) -> bool:
-    """Tell whether a line, in another file, holds trouble of its own, such as a kernel's."""
-    text = line.text[:_LONGEST]
-    return _FAILED.search(text) is not None and _TEARDOWN.search(text) is None

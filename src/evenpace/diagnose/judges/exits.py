@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import re2
 
-from evenpace.diagnose.formats.launchers import Exit, Order, exits, orders
+from evenpace.diagnose.formats.launchers import Exit, Order, exits_in, orders_in
 from evenpace.diagnose.matching import options
 from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 
@@ -39,15 +39,15 @@ _NCCL_STACK = re2.compile(r"libnccl|nccl(?:All|Comm|Group|Send|Recv|Proxy|Reduce
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return what the ends of processes say. A process that was told to end, or that aborted, is no cause."""
-    found, told = exits(case.lines), orders(case.lines)
+    found, told = case.once(exits_in), case.once(orders_in)
     processes = _merge(found)
-    outside = any(_OUTSIDE.search(line.text[:_LONGEST]) for line in case.lines)
+    outside = bool(case.lines_with(_OUTSIDE))
     killed = [one for one in processes if one.signal == _KILL and not _was_told(one, told)]
     crashed = [one for one in processes if one.signal in _CRASH]
     seen = [
-        *_kills(killed, processes, told, case.lines, outside),
-        *_crashes(crashed, processes, case.lines),
-        *_ray(found, case.lines, outside),
+        *_kills(killed, processes, told, case, outside),
+        *_crashes(crashed, processes, case),
+        *_ray(found, case, outside),
     ]
     yield from seen
     if not seen:
@@ -110,15 +110,14 @@ def _kills(
     killed: Sequence[_Process],
     processes: Sequence[_Process],
     told: Sequence[Order],
-    lines: Sequence[Line],
+    case: Case,
     outside: bool,
 ) -> Iterator[Sighting]:
     """Yield who was ended by SIGKILL without a word why. `outside` says that some line has that word."""
-    if outside or not killed or any(order.forced for order in told) or _own_error(lines):
+    if outside or not killed or any(order.forced for order in told) or _own_error(case):
         return
     by_kubernetes = any(said.launcher == "kubernetes" for one in killed for said in one.said)
-    reason = any(_K8S_REASON.search(line.text[:_LONGEST]) for line in lines)
-    name = "sigkilled-container" if by_kubernetes and reason else "sigkill-no-word"
+    name = "sigkilled-container" if by_kubernetes and case.lines_with(_K8S_REASON) else "sigkill-no-word"
     named = [one for one in killed if one.who]
     many = len({one.who.rank for one in named if one.who.rank is not None}) > 2
     who = NOBODY if many or not named else _together([one.who for one in named[:2]])
@@ -129,10 +128,9 @@ def _kills(
     yield Sighting(name, evidence, who, victims, _captures(killed[0]), count=len(killed))
 
 
-def _own_error(lines: Sequence[Line]) -> bool:
+def _own_error(case: Case) -> bool:
     """Tell whether some process complains of something else than a lost peer: the kill may only clean up."""
-    texts = (line.text[:_LONGEST] for line in lines)
-    return any(_ERROR.search(text) and not _LOST.search(text) for text in texts)
+    return any(not _LOST.search(line.text[:_LONGEST]) for line in case.lines_with(_ERROR))
 
 
 def _deepspeed(told: Sequence[Order]) -> list[int]:
@@ -155,9 +153,7 @@ def _together(several: Sequence[Identity]) -> Identity:
     )
 
 
-def _crashes(
-    crashed: Sequence[_Process], processes: Sequence[_Process], lines: Sequence[Line]
-) -> Iterator[Sighting]:
+def _crashes(crashed: Sequence[_Process], processes: Sequence[_Process], case: Case) -> Iterator[Sighting]:
     """Yield the processes that crashed by themselves; where most of them did, nobody is named."""
     if not crashed:
         return
@@ -169,11 +165,11 @@ def _crashes(
     by_kernel = all(said.launcher.startswith("kernel") for said in first.said)
     named = bool(first.who) and not everywhere and not by_kernel
     library = next((one.library for one in crashed if one.library), "")
-    if _in_nccl(first, library, lines):
+    if _in_nccl(first, library, case):
         name = "segfault-in-nccl"
     else:
         name = _CRASH[signal] if named else _UNNAMED[signal]
-    if name == "crash-unnamed" and _preceded(first, lines):
+    if name == "crash-unnamed" and _preceded(first, case):
         return
     evidence = tuple(dict.fromkeys(line for one in crashed[:4] for line in one.lines))
     victims = tuple(one.who for one in processes if one.signal in (*_TERM, _ABORT) and one.who)[:64]
@@ -185,21 +181,21 @@ def _crashes(
     yield Sighting(name, evidence, who, victims, captures, count=len(crashed))
 
 
-def _preceded(process: _Process, lines: Sequence[Line]) -> bool:
+def _preceded(process: _Process, case: Case) -> bool:
     """Tell whether something complained right before an unnamed crash, and tells more than it."""
     if not any(one.launcher in ("shell", "python") for one in process.said):
         return False
     at = process.lines[0]
-    before = (line for line in lines if line.source == at.source and 0 < at.number - line.number <= _NEAR)
+    before = (line for line in case.by_source[at.source] if 0 < at.number - line.number <= _NEAR)
     return any(_COMPLAINT.search(line.text[:_LONGEST]) for line in before)
 
 
-def _in_nccl(process: _Process, library: str, lines: Sequence[Line]) -> bool:
+def _in_nccl(process: _Process, library: str, case: Case) -> bool:
     """Tell whether a crash lies in NCCL: the kernel names the library, or the stack right after it does."""
     if library:
         return library.startswith("libnccl")
     at = process.lines[0]
-    near = (line for line in lines if line.source == at.source and 0 <= line.number - at.number <= 12)
+    near = (line for line in case.by_source[at.source] if 0 <= line.number - at.number <= 12)
     frames = (line.text[:_LONGEST] for line in near if "#" in line.text or "(" in line.text)
     return any("NCCL INFO" not in text and _NCCL_STACK.search(text) and "0x" in text for text in frames)
 
@@ -209,13 +205,13 @@ def _when(process: _Process) -> tuple[float, str, int]:
     return (line.time if line.time is not None and line.dated else float("inf"), line.source, line.number)
 
 
-def _ray(found: Sequence[Exit], lines: Sequence[Line], outside: bool) -> Iterator[Sighting]:
+def _ray(found: Sequence[Exit], case: Case, outside: bool) -> Iterator[Sighting]:
     """Yield the worker that Ray lost without knowing why; its rank where the trainer listed its workers."""
     lost = [one for one in found if one.launcher == "ray"]
     if outside or not lost:
         return
     who = lost[0].who
-    sequel = [line for line in lines if _RAY_SEQUEL.search(line.text[:_LONGEST])][:2]
+    sequel = case.lines_with(_RAY_SEQUEL)[:2]
     many = len({one.who.pid for one in lost}) > 2
     evidence = (*lost[0].lines, *sequel)
     yield Sighting("ray-worker-lost", evidence, NOBODY if many else who, (), {}, count=len(lost))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from evenpace.diagnose.formats import c10d
-from evenpace.diagnose.formats.activity import Activity, activity, by_file, seconds
+from evenpace.diagnose.formats.activity import Activity, activity, busy_files, seconds
 from evenpace.diagnose.formats.c10d import LateRoot, Stuck, spelled
 from evenpace.diagnose.formats.process_groups import World, rank_of, world_of
 from evenpace.diagnose.judges.collectives import after_death, evidence, ranks
@@ -31,14 +31,19 @@ _LAST = 6  # lines after which a beginning of some work no longer is the last th
 
 def judge(case: Case) -> Iterator[Sighting]:
     """Yield what the ranks that the others gave up waiting for were busy with."""
-    records = c10d.read(case.lines)
+    records = case.once(c10d.records_in)
     yield from _late_roots([one for one in records if isinstance(one, LateRoot)])
     stuck = [one for one in records if isinstance(one, Stuck)]
     if not stuck:
         return
-    wait = _Wait(stuck, world_of(case.lines, stuck))
-    until = [one.line for one in stuck]
-    files = [activity(lines, until) for lines in by_file(case.lines)]
+    wait = _Wait(stuck, world_of(case, stuck))
+    until: dict[str, list[Line]] = {}
+    for one in stuck:
+        until.setdefault(one.line.source, []).append(one.line)
+    busy = busy_files(case)
+    files = [
+        activity(lines, until.get(source, ())) for source, lines in case.by_source.items() if source in busy
+    ]
     for look in (_saving, _working):
         if found := next((seen for one in files if (seen := look(one, wait))), None):
             named = found.culprit.rank

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
+import re2
 from numpy.typing import NDArray
 
 from evenpace.diagnose.formats.iterations import runs, trouble_after
 from evenpace.diagnose.formats.iterations_places import LONGEST
+from evenpace.diagnose.matching import options
 from evenpace.diagnose.model import NOBODY, Case, Line, Series, Sighting
 
 Array = NDArray[np.float64]
@@ -21,6 +24,8 @@ _OWN_NAN = re.compile(
     r"[Rr]ank (?P<rank>\d{1,7})(?:: found (?:NaN|Inf) in local|,[^:]{0,120}: Unexpected result (?:nan|inf))"
     r"|Unexpected result (?:nan|inf) on rank (?P<on>\d{1,7})"
 )
+_MAY_BE_NAN = re2.compile("Unexpected result (?:nan|inf)|(?:NaN|Inf) in local", options())
+_NORM = re2.compile("(?i)grad[ _]norm", options())
 _ODD_NORM = re.compile(r"grad[ _]norm['\"]?[:=] {0,4}[-+]?(?:nan|inf)", re.IGNORECASE)
 _SHOWN = 8
 _LEAST = 8  # points of a loss that can be judged
@@ -30,13 +35,16 @@ _SIGMAS, _RISE = 8.0, 0.3
 _NEARLY_ZERO = 0.1
 _EXPLODED = 20.0
 _LASTS = 5
+_BEFORE = 20
 
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Yield numeric trouble: once for each file the most telling of its series, and NaN on many ranks."""
     yield from _many_ranks(case)
-    for source in dict.fromkeys(series.source for series in case.series):
-        own = [series for series in case.series if series.source == source]
+    files: dict[str, list[Series]] = {}
+    for series in case.series:
+        files.setdefault(series.source, []).append(series)
+    for own in files.values():
         found = next(_of_source(case, own), None)
         if found is not None:
             yield found
@@ -45,13 +53,13 @@ def judge(case: Case) -> Iterable[Sighting]:
 def _many_ranks(case: Case) -> Iterator[Sighting]:
     """Yield that several ranks found NaN in what is their own: then no GPU alone made it."""
     found: dict[int, Line] = {}
-    for line in case.lines:
+    for line in case.lines_with(_MAY_BE_NAN):
         if said := _OWN_NAN.search(line.text[:LONGEST]):
             found.setdefault(int(said["rank"] or said["on"]), line)
     if len(found) < 2:
         return
     shown = tuple(found.values())[: _SHOWN - 1]
-    odd = (line for line in case.lines if _ODD_NORM.search(line.text[:LONGEST]))
+    odd = (line for line in case.lines_with(_NORM) if _ODD_NORM.search(line.text[:LONGEST]))
     captures = {"count": str(len(found)), "many": ", ".join(map(str, sorted(found)[:16]))}
     lines = tuple(dict.fromkeys((*shown, *islice(odd, 1))))
     yield Sighting("nan-on-many-ranks", lines, NOBODY, (), captures, None, len(found))
@@ -176,6 +184,18 @@ def _exploded(norm: Series) -> Iterator[Sighting]:
     yield Sighting("grad-norm-explosion", lines, NOBODY, (), captures)
 
 
+def _usual(values: Array) -> Array:
+    """Return of each value from the third on the median of the twenty before it, or of all there are."""
+    usual, window = [], values[:1].tolist()
+    for at, value in enumerate(values[1:-1].tolist(), 1):
+        insort(window, value)
+        if at >= _BEFORE:
+            del window[bisect_left(window, float(values[at - _BEFORE]))]
+        middle = len(window) // 2
+        usual.append(window[middle] if len(window) % 2 else (window[middle - 1] + window[middle]) / 2)
+    return np.array(usual)
+
+
 @dataclass(frozen=True)
 class _Track:
     """A loss between two restarts, with the gradient norms of the same lines."""
@@ -204,7 +224,7 @@ class _Track:
         values = self._values
         if len(values) < _LEAST or not np.isfinite(values).all():
             return
-        usual = np.array([np.median(values[max(0, at - 20) : at]) for at in range(2, len(values))])
+        usual = _usual(values)
         rises = values[2:] - usual
         peak = int(rises.argmax()) + 2
         level, rise = float(usual[peak - 2]), float(rises[peak - 2])
@@ -265,17 +285,11 @@ class _Track:
         levels = np.array([np.median(part) for part in np.array_split(values, 10)])
         low = int(levels.argmin())
         rise = float(levels[-1] - levels[low])
-        spread = float(
-            np.median([np.ptp(np.quantile(part, (0.1, 0.9))) for part in np.array_split(values, 10)])
-        )
-        rises = np.diff(levels[low:])
-        if (
-            low > 7
-            or levels[low] < _NEARLY_ZERO
-            or rise < _RISE * abs(levels[low])
-            or rise < spread
-            or rises.min() < -0.1 * rise
-        ):
+        if low > 7 or levels[low] < _NEARLY_ZERO or rise < _RISE * abs(levels[low]):
+            return
+        parts = np.array_split(values, 10)
+        spread = float(np.median([np.ptp(np.quantile(part, (0.1, 0.9))) for part in parts]))
+        if rise < spread or np.diff(levels[low:]).min() < -0.1 * rise:
             return
         turn = (low + 1) * len(values) // 10 - 1
         lines = (*self._lines[-4:], *self._lines[max(0, turn - 3) : turn + 1])

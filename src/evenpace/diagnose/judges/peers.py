@@ -30,6 +30,12 @@ _COMPLAINTS = [
         r"socketProgress(?:Opt)?: [^<]{0,80} " + _ADDRESS + r"<\d+> (?:failed|closed)",
     )
 ]
+_LOST_PEER = re2.compile(
+    r"Call to (?:recv|send)|Connection closed by |: (?:Connection reset by peer|Broken pipe)|socketProgress|"
+    r"unexpectedly disconnected|(?:Local|Peer) host: ",
+    options(),
+)
+_USING = re2.compile("sing", options())
 _MPI_LEFT = re2.compile(r"An MPI communication peer process has unexpectedly disconnected", options())
 _MPI_PEER = re2.compile(r"^\s*Peer host: +(?P<address>[\w.:-]+)", options())
 _NCCL = re2.compile(r"(?:^|\s)(?P<host>[A-Za-z0-9][\w.-]{0,253}):\d+:\d+ \[\d+\]", options())
@@ -50,7 +56,7 @@ _FABRIC = re2.compile(r"-(?:ib|opa|hsn|eth|ipoib|mgmt|data)\d{0,2}$", options())
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return the one remote host that all complain of, and the one host whose log fell silent."""
-    yield from _accused(case.lines)
+    yield from _accused(case)
     yield from _silent(case)
 
 
@@ -62,17 +68,18 @@ class _Complaint:
     spelled: str
 
 
-def _accused(lines: Sequence[Line]) -> Iterator[Sighting]:
-    names = _aliases(lines)
-    said = [one for one in _complaints(lines, names) if one.witness != one.accused]
+def _accused(case: Case) -> Iterator[Sighting]:
+    lost = case.lines_with(_LOST_PEER)
+    names = _aliases(case.lines_with(_USING)) if lost else {}
+    said = [one for one in _complaints(lost, names) if one.witness != one.accused]
     witnesses = {one.witness for one in said}
     accused = {one.accused for one in said} - witnesses
-    if len(accused) != 1 or any(_tells_more(line) for line in lines):
+    if len(accused) != 1 or any(map(_tells_more, case.lines_with(_OTHER))):
         return
     (host,) = accused
     against = [one for one in said if one.accused == host]
     spelled = Counter(one.spelled for one in against).most_common(1)[0][0]
-    sequel = [line for line in lines if _SEQUEL.search(line.text[:_LONGEST])][:2]
+    sequel = case.lines_with(_SEQUEL)[:2]
     evidence = tuple(dict.fromkeys((*(one.line for one in against[:3]), *sequel)))
     victims = tuple(Identity(host=name) for name in sorted(witnesses))[:64]
     yield Sighting(
@@ -81,10 +88,8 @@ def _accused(lines: Sequence[Line]) -> Iterator[Sighting]:
 
 
 def _tells_more(line: Line) -> bool:
-    """Tell whether a line holds trouble that is no lost connection: somebody says why it ended."""
+    """Tell whether trouble is no lost connection: somebody says why it ended."""
     text = line.text[:_LONGEST]
-    if not _OTHER.search(text):
-        return False
     return not (_LOST.search(text) or any(pattern.search(text) for pattern in _COMPLAINTS))
 
 
@@ -154,15 +159,15 @@ def _silent(case: Case) -> Iterator[Sighting]:
     siblings = _siblings(case.sources)
     if len(siblings) < _FEWEST:
         return
-    odd = _stopped(siblings) or _untroubled(siblings, case.lines)
+    trouble = case.lines_with(_TROUBLE)
+    odd = _stopped(siblings) or _untroubled(siblings, trouble)
     if odd is None:
         return
-    last = [line for line in case.lines if line.source == odd.name][-1:]
-    others = [
-        line for line in case.lines if line.source != odd.name and _TROUBLE.search(line.text[:_LONGEST])
-    ][:2]
+    of_odd = case.by_source.get(odd.name, [])
+    last = of_odd[-1:]
+    others = [line for line in trouble if line.source != odd.name][:2]
     if last and others:
-        who = Identity(host=_host(odd, case.lines))
+        who = Identity(host=_host(of_odd))
         yield Sighting("silent-host", (*last, *others), who, (), {"file": odd.name})
 
 
@@ -186,13 +191,13 @@ def _stopped(siblings: Sequence[Source]) -> Source | None:
     return siblings[first[1]] if gap > max(_SILENCE, 3 * spread, 0.0) and median(rest) > first[0] else None
 
 
-def _untroubled(siblings: Sequence[Source], lines: Sequence[Line]) -> Source | None:
-    troubled = {line.source for line in lines if _TROUBLE.search(line.text[:_LONGEST])}
+def _untroubled(siblings: Sequence[Source], trouble: Sequence[Line]) -> Source | None:
+    troubled = {line.source for line in trouble}
     quiet = [one for one in siblings if one.name not in troubled]
     return quiet[0] if len(quiet) == 1 else None
 
 
-def _host(odd: Source, lines: Sequence[Line]) -> str | None:
+def _host(lines: Sequence[Line]) -> str | None:
     """Return the host of a log, as its lines and its name tell."""
-    printers = Counter(host for line in lines if line.source == odd.name and (host := _printer(line)))
+    printers = Counter(host for line in lines if (host := _printer(line)))
     return printers.most_common(1)[0][0] if printers else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import re2
 
-from evenpace.diagnose.formats.pyspy import Process, Thread, processes
+from evenpace.diagnose.formats.pyspy import Process, Thread, processes_in
 from evenpace.diagnose.matching import options
 from evenpace.diagnose.model import Case, Line, Sighting
 
@@ -24,7 +24,7 @@ _WAITING = re2.compile(
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Return the rank whose main thread stands elsewhere while all the others stand in the same place."""
-    standing = [one for one in processes(case.lines) if one.main and one.main.frames]
+    standing = [one for one in processes_in(case) if one.main and one.main.frames]
     dumped = [one for one in standing if not _is_helper(one)]
     if stuck := list(_loading(dumped, [one for one in standing if _is_worker(one)])):
         yield from stuck
