@@ -81,13 +81,18 @@ def _measure(folder: Path, arguments: argparse.Namespace) -> int:
 def _run(command: list[str]) -> tuple[float, float]:
     """Return seconds and the largest memory of a command with its children, in bytes."""
     started = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONHASHSEED": "0"}) as process:
+    with (
+        tempfile.TemporaryFile() as sink,  # not /dev/null, at which grep stops at its first match
+        subprocess.Popen(command, stdout=sink, env={**os.environ, "PYTHONHASHSEED": "0"}) as process,
+    ):
         peak = [0.0]
         watcher = threading.Thread(target=_watch, args=(process, peak))
         watcher.start()
         process.wait()
         seconds = time.perf_counter() - started
         watcher.join()
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"{command[0]} failed with {process.returncode}: nothing was measured")
     return seconds, peak[0]
 
 

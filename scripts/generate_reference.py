@@ -183,7 +183,7 @@ def signature_page() -> Iterator[str]:
     yield from (
         "# Signatures of logs",
         "",
-        "What [evenpace diagnose](../commands/diagnose.md) knows lines of logs by. `<name>` is captured from the line.",
+        "What [evenpace diagnose](../commands/diagnose.md) knows; `<name>` is captured from the line.",
         "",
     )
     known = sorted(signatures().values(), key=lambda one: (section(one) in ROLES, section(one), one.id))

@@ -74,6 +74,7 @@ def test_the_exit_codes_are_in_the_table() -> None:
     ("words", "says"),
     [
         (["missing.log"], "there is no missing.log"),
+        ([""], "is empty"),
         (["%x-%j.out"], "nothing matches"),
         (["empty.log"], "no log could be read (1 empty"),
         (["binary.log"], "no log could be read (1 binary"),
@@ -110,6 +111,13 @@ def test_standard_input(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
     (found,) = findings(capfd, "-")
     assert found["subject"]["node"] == "node7"
     assert found["evidence"][0]["source"] == "standard input"
+
+
+def test_a_closed_standard_input(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    code, _, err = run(capfd, "-")
+    assert code == 2
+    assert "standard input is closed" in err
 
 
 def test_several_files_are_one_failure(capfd: pytest.CaptureFixture[str], kernel: Path) -> None:

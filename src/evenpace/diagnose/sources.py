@@ -24,7 +24,20 @@ LARGEST_UNPACKED = 64 << 30
 RATIO, FREE_RATIO = 1000, 1 << 30  # a file that unpacks to more than 1 GiB at over 1000 to 1 is a bomb
 _SLURM = re.compile(r"%(\d{0,2})[%AaJjNnstuxbhk]")
 _SKIPPED_ENDS = (
-    *(".pt", ".pth", ".bin", ".safetensors", ".distcp", ".npy", ".npz", ".zip", ".whl", ".so", ".pyc", ".ring"),
+    *(
+        ".pt",
+        ".pth",
+        ".bin",
+        ".safetensors",
+        ".distcp",
+        ".npy",
+        ".npz",
+        ".zip",
+        ".whl",
+        ".so",
+        ".pyc",
+        ".ring",
+    ),
     *(".png", ".jpg", ".jpeg", ".pdf", ".html", ".tar", ".tgz", ".ckpt", ".onnx", ".arrow", ".parquet"),
 )
 
@@ -50,6 +63,10 @@ def find(paths: Iterable[str]) -> Inputs:
     inputs = Inputs()
     seen: set[str] = set()
     for given in paths:
+        if not given:
+            raise Problem("a name of a log is empty; check the variable that should hold it")
+        if given == STDIN and sys.stdin is None:
+            raise Problem("standard input is closed; name a log instead of -")
         for path in [Path(STDIN)] if given == STDIN else _expand(given):
             if (key := os.path.realpath(path)) in seen:
                 continue

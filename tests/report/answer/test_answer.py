@@ -7,8 +7,8 @@ from tests.report.answer.made import TIMEOUT, XID, found, hostile
 
 from evenpace.diagnose.reading import read
 from evenpace.diagnose.sources import find
-from evenpace.findings import IncidentLink
-from evenpace.report.answer import answer_of, card, forms
+from evenpace.findings import IncidentLink, Subject
+from evenpace.report.answer import answer_of, card, forms, sufferers
 
 
 def case_of(tmp_path: Path, **texts: str):  # type: ignore[no-untyped-def]
@@ -53,3 +53,12 @@ def test_every_form_ends_its_last_line(form: str) -> None:
 
 def test_when_it_was_is_shown() -> None:
     assert card(found(), "en").when == "2025-03-03 02:11:07 UTC"
+
+
+def test_ranks_are_drawn_together_and_many_others_counted() -> None:
+    ranks = [Subject(kind="rank", rank=rank) for rank in range(8)]
+    nodes = [Subject(kind="node", node=f"n{number}") for number in range(15)]
+    assert sufferers([*ranks, *nodes[:2]], "en") == "rank 0-7, n0, n1"
+    assert sufferers(nodes, "en").endswith("n11, 3 more")
+    assert sufferers([Subject(kind="rank", rank=3, node="n1")], "ko") == "n1의 rank 3"
+    assert sufferers([], "en") == ""

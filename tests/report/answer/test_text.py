@@ -136,3 +136,9 @@ def test_somebody_known_by_the_local_rank_only_is_not_the_whole_job() -> None:
 )
 def test_sizes(count: float, shown: str) -> None:
     assert size(count) == shown
+
+
+def test_of_very_many_findings_the_later_are_brief() -> None:
+    page = printed(replace(answer(), findings=(found(),) * 9))
+    assert page.count("fell off the bus (Xid 79)") == 9
+    assert page.count("sbatch --exclude") == 6

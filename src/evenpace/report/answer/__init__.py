@@ -9,12 +9,14 @@ from evenpace.diagnose.engine import diagnose, standing_out
 from evenpace.diagnose.model import Case
 from evenpace.diagnose.sources import Inputs
 from evenpace.diagnose.telling import finding, quotation
-from evenpace.findings import Evidence, Finding, IncidentLink
+from evenpace.findings import Evidence, Finding, IncidentLink, Subject
 from evenpace.report.incidents import alike
-from evenpace.report.view import Card, card_of
-from evenpace.report.words import date, line
+from evenpace.report.view import Card, card_of, victims
+from evenpace.report.words import date, line, who
+from evenpace.terms import say
 from evenpace.watch.events import seconds
 
+MOST_VICTIMS = 12  # that are named one by one
 Alike = Callable[[Finding, str], tuple[IncidentLink, ...]]
 
 
@@ -51,8 +53,23 @@ def answer_of(case: Case, inputs: Inputs, lang: str, alike: Alike = alike) -> An
 
 def card(finding: Finding, lang: str) -> Card:
     """Return a finding of an answer ready to be shown: when it was, and the incidents that it carries."""
-    shown = card_of(finding, lang, when=date(seconds(finding.since)) if finding.since else "")
-    return replace(shown, incidents=[(line(link.id), line(link.why)) for link in finding.incidents])
+    return replace(
+        card_of(finding, lang, when=date(seconds(finding.since)) if finding.since else ""),
+        victims=sufferers(finding.victims, lang),
+        incidents=[(line(link.id), line(link.why)) for link in finding.incidents],
+    )
+
+
+def sufferers(subjects: Sequence[Subject], lang: str) -> str:
+    """Name victims: ranks of which nothing else is known drawn together, the others up to MOST_VICTIMS."""
+    known = list(dict.fromkeys(who(one, lang) for one in subjects if not _is_rank(one)))
+    ranks = victims([one for one in subjects if _is_rank(one)], lang)
+    more = [say("answer-more-victims", lang, count=len(known) - MOST_VICTIMS)] if known[MOST_VICTIMS:] else []
+    return ", ".join([*([ranks] if ranks else []), *known[:MOST_VICTIMS], *more])
+
+
+def _is_rank(subject: Subject) -> bool:
+    return isinstance(subject.rank, int) and subject.node is None and subject.gpu is None
 
 
 def forms() -> Mapping[str, Callable[[Answer], str]]:

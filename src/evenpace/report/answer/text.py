@@ -19,6 +19,7 @@ from evenpace.report.view import Card
 from evenpace.report.words import evidence, line
 from evenpace.terms import say
 
+MOST_FINDINGS = 6  # that are shown whole
 MOST_LINES = 8  # of a finding's proof
 MOST_UNEXPLAINED = 16  # where the lines are all there is to say
 LONGEST = 420  # characters of a line of a log
@@ -57,7 +58,7 @@ def print_answer(answer: Answer, console: Console) -> None:
         if number == 1:
             page.put(say("answer-further", answer.lang), style="bold underline")
             page.put("")
-        _finding(page, finding, answer.lang)
+        _finding(page, finding, answer.lang, brief=number >= MOST_FINDINGS)
     if not answer.findings:
         page.put(say("answer-nothing", answer.lang))
     if answer.unusual:
@@ -68,7 +69,7 @@ def print_answer(answer: Answer, console: Console) -> None:
         page.put(text, style="dim")
 
 
-def _finding(page: _Page, finding: Finding, lang: str) -> None:
+def _finding(page: _Page, finding: Finding, lang: str, *, brief: bool) -> None:
     shown = card(finding, lang)
     head = Text.assemble(
         (shown.severity_label, SEVERITY_STYLE[shown.severity]), "  ", (shown.who, "bold"), f"  {shown.fault}"
@@ -77,6 +78,9 @@ def _finding(page: _Page, finding: Finding, lang: str) -> None:
     page.put(shown.sentence, 2)
     facts = [("report-confidence", shown.confidence), ("report-when", shown.when)]
     page.put(" · ".join(f"{say(key, lang)} {value}" for key, value in facts if value), 2, style="dim")
+    if brief:
+        page.put("")
+        return
     _advice(page, shown, lang)
     if finding.evidence:
         page.heading("report-evidence", lang)
