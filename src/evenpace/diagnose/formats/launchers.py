@@ -140,6 +140,7 @@ _MPI_NAME = re2.compile(
 )
 _MPI_CODE = re2.compile(r"Exit code: +(?P<code>\d+)|= +EXIT CODE: (?P<mpich>\d+)", options())
 
+_LONGEST_HOST = 255
 _TABLE = re2.compile(
     r"(?P<root>Root Cause(?: \(first observed failure\))?:\s*$)|(?:Other )?Failures:\s*$", options()
 )
@@ -256,9 +257,16 @@ def _tables(lines: Sequence[Line]) -> Iterator[Exit]:
             yield from _entry(entry, root)
             entry = [line] if _ENTRY.search(text) else []
             open_table = open_table and bool(entry or not root)
-        elif entry and len(entry) < 500:
+        elif entry and len(entry) < 500 and _is_row(entry[0], line):
             entry.append(line)
     yield from _entry(entry, root)
+
+
+def _is_row(head: Line, line: Line) -> bool:
+    """Tell whether a line can belong to an entry, also where the end of the table is torn off."""
+    if line.printer.rank != head.printer.rank:
+        return False
+    return not line.dated or head.dated or _FIELD.search(line.text[:_LONGEST]) is not None
 
 
 def _entry(lines: Sequence[Line], root: bool) -> Iterator[Exit]:
@@ -271,7 +279,7 @@ def _entry(lines: Sequence[Line], root: bool) -> Iterator[Exit]:
     if rank is None and code is None:
         return
     captures = {**(rank.groupdict() if rank else {}), **({"pid": code["pid"]} if code else {})}
-    who = from_captures({**captures, "host": said.get("host", "")})
+    who = from_captures({**captures, "host": said.get("host", "").partition(" ")[0][:_LONGEST_HOST]})
     text = said.get("traceback") or said.get("msg") or ""
     yield Exit("torchrun-table", who, int(code["code"][:6]) if code else None, tuple(lines), root, text=text)
 
