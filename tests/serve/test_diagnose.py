@@ -98,6 +98,11 @@ def test_the_api_answers_as_the_command_does(site: Client) -> None:
     assert re.search("[가-힣]", korean["findings"][0]["summary"])
 
 
+@pytest.mark.parametrize(("path", "status"), [("/api/diagnose?lang=xx", 422), ("/diagnose?lang=xx", 400)])
+def test_an_unknown_language(site: Client, path: str, status: int) -> None:
+    assert send(site, ("a.log", XID), path=path).status_code == status
+
+
 def test_pasted_text_is_a_log_too(site: Client) -> None:
     answer = send(site, text=XID.decode().replace("\n", "\r\n") * 2)
     assert answer.json()["read"] == {"files": ["pasted text"], "bytes": 2 * len(XID), "lines": 2}

@@ -22,6 +22,8 @@ _BODY: dict[str, Any] = {
         "multipart/form-data": {
             "schema": {
                 "type": "object",
+                "additionalProperties": False,
+                "description": "Logs as files, or text, or both.",
                 "properties": {
                     LOGS: {
                         "type": "array",
@@ -32,7 +34,6 @@ _BODY: dict[str, Any] = {
                     },
                     TEXT: {"type": "string", "description": "A part of a log, as text."},
                 },
-                "anyOf": [{"required": [LOGS]}, {"required": [TEXT]}],
             }
         }
     },
