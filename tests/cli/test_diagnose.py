@@ -236,3 +236,11 @@ def test_help_has_examples(capfd: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert out.count("evenpace diagnose") >= 5
     assert "kubectl logs" in out
+
+
+def test_a_file_has_no_colours_even_where_they_are_forced(
+    capfd: pytest.CaptureFixture[str], kernel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    run(capfd, kernel, "--output", kernel.parent / "answer")
+    assert "\x1b" not in (kernel.parent / "answer").read_text()

@@ -15,7 +15,7 @@ FORMS = ("text", "json", "markdown", "sarif", "html")
 @click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", help="Form of the answer.")
 @click.option("--output", metavar="FILE", help="Write to FILE instead of standard output (`-`).")
-@click.option("--lang", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Language of the answer.")
+@click.option("--lang", type=click.Choice(LANGUAGES), default="en", help="Language of the answer.")
 @click.option(
     "--expect",
     metavar="RANGE",
@@ -27,7 +27,9 @@ FORMS = ("text", "json", "markdown", "sarif", "html")
     metavar="FOLDER",
     help="Write logs and answer to FOLDER with users, hosts, addresses and paths replaced.",
 )
-def command(logs: tuple[str, ...], form: str, output: str | None, lang: str, expect: str | None, redact: Path | None) -> int:
+def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+    logs: tuple[str, ...], form: str, output: str | None, lang: str, expect: str | None, redact: Path | None
+) -> int:
     """Say from LOGS what failed, which rank, host and GPU is the cause, and what to do now.
 
     LOGS are files (also .gz and .zst), folders, `-` for standard input, the pattern of a Slurm job's output,

@@ -25,7 +25,7 @@ _FILE_WIDTH = 100
 _STDOUT = "-"
 
 
-def run(
+def run(  # noqa: PLR0913, PLR0917 - one parameter an option
     logs: Sequence[str], form: str, output: str | None, lang: str, expect: str | None, redact: Path | None
 ) -> int:
     """Diagnose and show; return 1 where something was found, else 0. Raises Problem."""
@@ -65,7 +65,9 @@ def _show(answer: Answer, form: str, file: Path | None) -> None:
     if file is None:
         click.echo(text.encode(), nl=False)
         return
-    if str(file) in answer.files or (file.exists() and any(file.samefile(one) for one in answer.files if Path(one).exists())):
+    if str(file) in answer.files or (
+        file.exists() and any(file.samefile(one) for one in answer.files if Path(one).exists())
+    ):
         raise Problem(f"{file} is one of the logs; choose another --output")
     try:
         file.write_text(text, encoding="utf-8")
@@ -75,7 +77,7 @@ def _show(answer: Answer, form: str, file: Path | None) -> None:
 
 def _as_text(answer: Answer) -> str:
     page = io.StringIO()
-    print_answer(answer, Console(file=page, width=_FILE_WIDTH, highlight=False))
+    print_answer(answer, Console(file=page, width=_FILE_WIDTH, highlight=False, color_system=None))
     return page.getvalue()
 
 
@@ -88,7 +90,9 @@ def _progress() -> Iterator[Progress | None]:
     from rich.progress import BarColumn, DownloadColumn, TransferSpeedColumn
     from rich.progress import Progress as Bar
 
-    bar = Bar(BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=Console(stderr=True), transient=True)
+    bar = Bar(
+        BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=Console(stderr=True), transient=True
+    )
     with bar:
         task = bar.add_task("", total=None)
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
