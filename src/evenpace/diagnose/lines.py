@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from evenpace.diagnose.formats import (
@@ -37,13 +38,17 @@ class _Record:
     format: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Piece:
     """Hold what the whole piece of a log tells about each of its lines."""
 
+    text: str
     labels: Labels
-    hosts: frozenset[str]
     named: Identity
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        return nccl.hosts(self.text)
 
 
 def read_lines(source: str, text: str, first: int = 1) -> list[Line]:
@@ -51,7 +56,7 @@ def read_lines(source: str, text: str, first: int = 1) -> list[Line]:
     text = clean.clean(text)
     lines = text.split("\n")
     joined = wraps.join(lines, first)
-    piece = _Piece(labels.of(lines, text), nccl.hosts(text), names.from_name(source))
+    piece = _Piece(text, labels.of(lines, text), names.from_name(source))
     records = list(_records(joined, piece))
     _continue_kernel(records)
     times = stamps.resolve([record.header.stamp for record in records], _hint(records, text))
@@ -100,6 +105,13 @@ def _parts(segment: str, piece: _Piece) -> Iterator[tuple[str, Header, list[str]
     header = prefixes.read(segment, piece.labels)
     if kinds.SPLIT not in found and len(segment) <= clean.LONGEST:
         yield segment.rstrip(), _from_json(segment, header), found
+        return
+    if (
+        len(segment) <= clean.LONGEST
+        and not segment[-1:].isspace()
+        and not splits.is_several(segment, header.end)
+    ):
+        yield segment, _from_json(segment, header), found
         return
     last = ""
     for order, text in enumerate(splits.pieces(segment, header.end, piece.hosts)):

@@ -68,7 +68,7 @@ def clean(text: str) -> str:
         text = re.sub(r"\r{1,8}\n", "\n", text)
     if "\x08" in text:
         text = _without_backspaces(text)
-    if not text.isprintable():
+    if not text.replace("\n", "").replace("\t", "").isprintable():
         text = _CONTROL.sub("", _BLANKS.sub(" ", _SURROGATE.sub("\ufffd", text)))
     return text
 

@@ -125,6 +125,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _RENAMED = {"nccl-2": "nccl"}
 _ORDER = [_RENAMED.get(name, name) for name, patterns in _KINDS for _ in patterns]
+_COMPLAINTS = ("Error", "ERROR", "FATAL", "CRITICAL")
 _COMPLAINT = re.compile(r"\b(?:ERROR|CRITICAL|FATAL|[A-Z]\w{0,40}Error)\b")
 _TRACE = re.compile(
     r"\s{0,8}(?:(?:Original )?Traceback \(most recent call last\):|During handling of the above exception"
@@ -163,7 +164,7 @@ def best(found: Iterable[str]) -> str:
 
 def is_complaint(text: str) -> bool:
     """Tell whether a record is an error rather than a line of iteration."""
-    return _COMPLAINT.search(text, 0, 400) is not None
+    return any(word in text for word in _COMPLAINTS) and _COMPLAINT.search(text, 0, 400) is not None
 
 
 class Tracebacks:
@@ -175,7 +176,8 @@ class Tracebacks:
     def holds(self, key: Identity, body: str) -> bool:
         """Tell whether a line of the process `key` belongs to a traceback."""
         is_open = key in self._open
-        if _TRACE.match(body):
+        may_begin = 'File "' in body or "Traceback" in body or "bove exception" in body
+        if may_begin and _TRACE.match(body):
             self._open.add(key)
             return True
         if is_open and (body.startswith("  ") or not body.strip()):

@@ -51,10 +51,15 @@ def of(lines: Sequence[str], text: str) -> Labels:
     """Return how the lines of a piece are labelled, if they consistently are."""
     seen = [line for line in lines[: _SEEN * 2] if line.strip() and not _UNLABELLED.match(line)][:_SEEN]
     double = "[rank" in text and _DOUBLE.search(text) is not None
-    return Labels(_numbered(seen), _UNDER_TASK.search(text) is None, _hosted(seen), double)
+    numbered, hosted = _numbered(seen), _hosted(seen)
+    if not (numbered or hosted or double or "]<std" in text):
+        return UNLABELLED
+    return Labels(numbered, _UNDER_TASK.search(text) is None, hosted, double)
 
 
 def _numbered(lines: Sequence[str]) -> int:
+    if len(lines) < 2:
+        return 0
     found = [match for line in lines if (match := _LABEL.match(line))]
     if len(found) < max(2, 0.7 * len(lines)):
         return 0
@@ -69,6 +74,8 @@ def _numbered(lines: Sequence[str]) -> int:
 
 
 def _hosted(lines: Sequence[str]) -> bool:
+    if len(lines) < 3:
+        return False
     found = [match[1] for line in lines if (match := _PDSH.match(line))]
     hosts = [name for name in found if _is_host(name)]
     return len(hosts) >= max(3, 0.6 * len(lines))

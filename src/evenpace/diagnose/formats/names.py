@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from evenpace.diagnose.model import NOBODY, Identity
 
@@ -30,6 +31,7 @@ _NO_HOST = re.compile(
     r"|train|out|err|stage|version|restart|worker_\d|dump|sample|q\b|x\d)",
     re.I,
 )
+_MENTIONS = ("srun: error: ", " CANCELLED", "on node ", "ost")
 _MENTIONED = re.compile(
     r"srun: error: ([\w.\-]{1,80}): |\bON ([\w.\-]{1,80}) CANCELLED|\bon node ([\w.\-]{1,80})"
     r"|(?:[Hh]ost|Peer host)\s{0,8}: {1,4}([\w.\-]{1,80})$",
@@ -53,6 +55,7 @@ _ELSEWHERE = re.compile(
 _HERE = re.compile(r"/var/log/|/proc/|/sys/")
 
 
+@lru_cache(maxsize=1024)
 def from_name(source: str) -> Identity:
     """Return the identity in the name of a log file, such as `rank3.log`, or nobody."""
     source = source.replace("\\", "/")[-1024:]
@@ -77,6 +80,8 @@ def _host(source: str, name: str) -> str | None:
 
 def mentions_other_host(text: str, host: str) -> bool:
     """Tell whether launchers or the scheduler speak of another host in a text: the log is not of one host."""
+    if not any(word in text for word in _MENTIONS):
+        return False
     short = host.split(".", maxsplit=1)[0]
     found = (next(name for name in mention if name) for mention in _MENTIONED.findall(text))
     return any(name.split(".")[0] != short for name in found)

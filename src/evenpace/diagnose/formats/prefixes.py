@@ -119,7 +119,7 @@ def _mark(found: re.Match[str], header: Header, known: Labels) -> bool:
     numbers = {name: int(value) for name, value in said.items() if name not in _HOSTS}
     if "rank" in numbers and known.by_local_rank and header.printer.local_rank is None:
         return _taken(found, header, Identity(local_rank=numbers["rank"]), True)
-    if "rank" in numbers:
+    if "rank" in numbers and header.printer.rank is not None:
         header.printer = replace(header.printer, rank=None)
     if not known.tasks_are_ranks:
         numbers.pop("mpi", None)
@@ -163,6 +163,8 @@ def _stamped(text: str, start: int, stamp: Stamp, header: Header) -> bool:
         return True
     if text[start] in "[ABCDEFIW" and (pid := _GLOG_PID.match(text, stamp.end)) and int(pid[1]) < 1 << 22:
         header.add(Identity(pid=int(pid[1])))
+    if text.startswith(": ", header.end):  # what gathers lines may end its stamp so
+        header.end += 1
     if header.end < len(text) and text[header.end] in " \t":
         header.end += 1
     return True

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import re2
+
 from evenpace.diagnose.formats import clean
 from evenpace.diagnose.formats.nccl import HOST
 
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:"
-GATE = (
-    r"\[rank\d+\]:|\[default\d+\]:|\]<std(?:out|err)>:|\[[EWIF](?:\d{3,4} [\d:.]+)? [\w./-]+\.(?:cpp"
+_MARKS = (
+    r"\[rank\d+\]:|\[default\d+\]:|\]<std(?:out|err|diag)>:|\[[EWIF](?:\d{3,4} [\d:.]+)? [\w./-]+\.(?:cpp"
     r"|hpp|h|cc):\d"
     r"|[EWIF]\d{4} \d\d:\d\d:\d\d\.\d{6}|:\d+:\d+ \[-?\d+\] |NVRM: Xid|Traceback \(most recent"
-    r"|\[ *\d+\.\d{6}\] |\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z]|\d\d:\d\d[^\]\n]*\][^\n]*\S"
+    r"|\[ *\d+\.\d{6}\] |\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z]"
 )
+GATE = _MARKS + r"|\d\d:\d\d[^\]\n]*\][^\n]*\S"
+_MARK = re2.compile(_MARKS)
+_CLOCK = re.compile(r"\[\d{1,4}:\d\d")
 _START = re.compile(
     r"\[rank\d{1,7}\]:"
     r"|\[default\d{1,4}\]:"
@@ -30,6 +35,13 @@ _START = re.compile(
 _AFTER_BAR = re.compile(
     r"(?:\s{0,400}(?=\d{1,3}%\||\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)|\s{2,400}(?=\S)|(?=[A-Z\[({/]))"
 )
+
+
+def is_several(text: str, body: int) -> bool:
+    """Tell whether a text, whose own header ends at `body`, may hold more than one record."""
+    if _MARK.search(text[body:]) and _START.search(text, body):
+        return True
+    return _CLOCK.search(text, body) is not None and clean.bar_end(text, body) > 0
 
 
 def pieces(text: str, body: int, hosts: frozenset[str] = frozenset()) -> Iterator[str]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 NARROWEST = 60
 _MOST_JOINED = 64
+_FEWEST = 3  # lines that can show a width
 _WIDE = re.compile(
     "[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60"
     "\\U0001f300-\\U0001f64f\\U00020000-\\U0003fffd]"
@@ -62,6 +63,8 @@ def columns(line: str) -> int:
 
 def _width(lines: Sequence[str]) -> int:
     """Return the width of the terminal that cut the lines, or 0."""
+    if len(lines) < _FEWEST or (len(lines) == _FEWEST and not lines[-1]):
+        return 0
     widths = Counter(columns(line) for line in lines if line.strip() and "\r" not in line)
     widest = max(widths, default=0)
     if widest < NARROWEST:
