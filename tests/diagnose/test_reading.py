@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from evenpace.diagnose.model import Case
 from evenpace.diagnose.reading import read, read_part
 from evenpace.diagnose.sift import Part
 from evenpace.diagnose.sources import Inputs, find
+from evenpace.errors import Problem
 
 XID = "NVRM: Xid (PCI:0000:c1:00): 79, pid=4242, GPU has fallen off the bus."
 STEP = "step {0}: loss 2.1\n"
@@ -112,3 +114,28 @@ def test_several_processes_read_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     together, _ = read_all(tmp_path, jobs=2)
     assert together.lines == alone.lines
     assert together.sources == alone.sources
+
+
+class Killed:
+    """A pool whose processes somebody kills."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+
+    def __enter__(self) -> Killed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def map(self, *_: object) -> None:
+        raise BrokenProcessPool
+
+
+def test_a_reader_that_is_killed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text("x\n")
+    monkeypatch.setattr(reading, "SMALL", 0)
+    monkeypatch.setattr(reading, "ProcessPoolExecutor", Killed)
+    with pytest.raises(Problem, match="was killed"):
+        read_all(tmp_path, jobs=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,6 +19,7 @@ from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.model import Case, Line, Series, Source
 from evenpace.diagnose.sift import MOST_LINES, POINTS, WHOLE, Binary, Excerpts, Part, sift, size_of, split
 from evenpace.diagnose.sources import STDIN, Damaged, Inputs, is_packed, open_log
+from evenpace.errors import Problem
 
 RANGE = 128 << 20  # bytes of a large file that one process reads
 ALL_WHOLE = 24 << 20  # bytes of input up to which short files are kept whole
@@ -47,7 +49,7 @@ def read(inputs: Inputs, *, jobs: int | None = None, progress: Progress | None =
     """Read the files into one case; what cannot be read is added to `inputs.skipped`.
 
     `jobs` is the number of processes (1: none beside this one), the number of cores by default. `progress` is
-    told the bytes read so far and the bytes there are.
+    told the bytes read so far and the bytes there are. Raises Problem where a process that reads was killed.
     """
     parts = _parts(inputs.files)
     whole = sum(_bytes(part) for part in parts)
@@ -73,8 +75,13 @@ def _executor(jobs: int) -> Iterator[Callable[..., Iterable[Reading]]]:
         yield map
         return
     pool: Executor = ProcessPoolExecutor(jobs)
-    with pool:
-        yield pool.map
+    try:
+        with pool:
+            yield pool.map
+    except BrokenProcessPool:
+        raise Problem(
+            "a process that reads the logs was killed, perhaps for its memory; name fewer logs at once"
+        ) from None
 
 
 def _parts(files: Sequence[Path]) -> list[Part]:
@@ -130,9 +137,7 @@ def _pickled(path: Path, source: Source) -> Reading:
 def _understood(part: Part, name: str, excerpts: Excerpts) -> Reading:
     if excerpts.whole and (dump := read_dump(name, excerpts.pieces[0][1])):
         return Reading(part.path, Source(name, excerpts.size), dumps=(dump,))
-    lines = tuple(
-        line for first, data in excerpts.pieces for line in read_lines(name, decode(data), first)
-    )
+    lines = tuple(line for first, data in excerpts.pieces for line in read_lines(name, decode(data), first))
     dated = [line.time for line in lines if line.dated and line.time is not None]
     source = Source(
         name,
