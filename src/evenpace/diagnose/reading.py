@@ -23,9 +23,10 @@ from evenpace.errors import Problem
 
 RANGE = 128 << 20  # bytes of a large file that one process reads
 ALL_WHOLE = 24 << 20  # bytes of input up to which short files are kept whole
-ENDS = 4 << 20  # bytes kept of all files' ends together, where there is more
+PACKED = 20  # a compressed log unpacks to about so many times its size
+ENDS = 2 << 20  # bytes kept of all files' ends together, where there is more
 LINES = 200_000  # of all excerpts together
-PACE = 24_000  # iteration lines of all large files together
+PACE = 16_000  # iteration lines of all large files together
 LARGEST_DUMP = 32 << 20  # bytes of a pickled dump
 SMALL = 32 << 20  # bytes of input that are not worth a second process
 
@@ -85,8 +86,7 @@ def _executor(jobs: int) -> Iterator[Callable[..., Iterable[Reading]]]:
 
 
 def _parts(files: Sequence[Path]) -> list[Part]:
-    whole = sum(size_of(path) for path in files)
-    if whole <= ALL_WHOLE:
+    if sum(_unpacked(path) for path in files) <= ALL_WHOLE:
         return [Part(path) for path in files]
     ends = max(2 << 10, min(64 << 10, ENDS // max(1, len(files))))
     ranges = [(path, *range_) for path in files for range_ in _ranges(path)]
@@ -94,6 +94,14 @@ def _parts(files: Sequence[Path]) -> list[Part]:
     points = min(POINTS, max(24, PACE // len(ranges)))
     template = Part(Path(), whole=min(WHOLE, 2 * ends), head=ends // 2, tail=ends, most=most, points=points)
     return [replace(template, path=path, start=start, end=end) for path, start, end in ranges]
+
+
+def _unpacked(path: Path) -> int:
+    """Return about how many bytes a file holds once it is unpacked."""
+    try:
+        return size_of(path) * (PACKED if str(path) != STDIN and path.is_file() and is_packed(path) else 1)
+    except OSError:
+        return 0  # told when it is read
 
 
 def _ranges(path: Path) -> Iterator[tuple[int, int | None]]:
