@@ -44,6 +44,12 @@ def test_root_of_a_chain_is_the_first_exception() -> None:
         assert (found.kind, found.root.kind) == ("RuntimeError", "KeyError")
 
 
+def test_a_traceback_in_a_table_ends_at_its_own_indent() -> None:
+    inside = "  traceback : " + one_stack("ValueError").replace("\n", "\n  ")
+    (found,) = parse(f"{inside}\n  \n{'-' * 60}\n")
+    assert (found.kind, found.message, len(found.frames)) == ("ValueError", "a message", 2)
+
+
 def test_interleaved_ranks_are_told_apart_by_their_prefixes() -> None:
     first, second = one_stack("ValueError").split("\n"), one_stack("TypeError").split("\n")
     both = [

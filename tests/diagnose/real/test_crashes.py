@@ -39,6 +39,22 @@ def test_an_exception_in_the_files_of_each_rank(job: Job, said: Ask, tmp_path: P
     assert alone.named == []
 
 
+def test_an_exception_in_the_table_of_the_launcher_alone(job: Job, said: Ask, tmp_path: Path) -> None:
+    files = tmp_path / "ranks"
+    options = ("--standalone", "--redirects=3", f"--log-dir={files}")
+    answer = said(job.run(torchrun("train.py", "--misdeed=raise", "--record", options=options)))
+    assert answer.faults == ["user-code-exception"]
+    assert (answer.accused, answer.victims) == ({1}, {0, 2})
+    assert "BadBatch" in answer.text
+
+
+def test_an_exception_before_a_restart_that_fails(job: Job, said: Ask) -> None:
+    options = ("--standalone", "--max-restarts=1")
+    answer = said(job.run(torchrun("train.py", "--misdeed=raise", options=options)))
+    assert answer.faults == ["user-code-exception"]
+    assert answer.accused == {1}
+
+
 def test_an_exception_on_the_second_of_two_nodes(job: Job, said: Ask) -> None:
     port = free_port()
     first, second = (

@@ -14,11 +14,10 @@ pytestmark = pytest.mark.torch
 Ask = Callable[..., Said]
 
 
-def test_a_rank_that_sleeps_is_not_named_by_those_who_wait(job: Job, said: Ask) -> None:
-    answer = said(job.run(torchrun("train.py", "--misdeed=hang", "--patience=3")))
-    assert answer.faults == ["unexplained-failure"]
-    assert answer.named == []
-    assert "Timed out waiting" in answer.text
+def test_a_rank_that_sleeps_is_named_where_all_others_gave_up(job: Job, said: Ask) -> None:
+    answer = said(job.run(torchrun("train.py", "--misdeed=hang", "--patience=3", ranks=4)))
+    assert answer.accused <= {1}
+    assert answer.victims >= {0, 2, 3}
 
 
 def test_a_rank_that_is_stopped_is_not_named_by_those_who_wait(

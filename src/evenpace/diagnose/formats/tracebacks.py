@@ -87,7 +87,8 @@ class Traceback:
     """One exception with its stack. `kind` is empty where the log ends before it.
 
     `printer` is the process that raised it, `worker` the DataLoader worker where it was raised, `cause` the
-    exception before it in its chain, and `line` the line that names the exception.
+    exception before it in its chain, and `line` the line that names the exception. `indent` is how far all
+    of it is indented, as in torchrun's table of failures.
     """
 
     lines: list[Line]
@@ -99,6 +100,7 @@ class Traceback:
     device: int | None = None
     cause: Traceback | None = None
     line: Line | None = None
+    indent: int = 0
 
     @property
     def root(self) -> Traceback:
@@ -150,6 +152,10 @@ def tracebacks(lines: Iterable[Line]) -> list[Traceback]:
     return [one for one in found if id(one) not in chained]
 
 
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t"))
+
+
 def _without_time(prefix: str) -> str:
     for pattern in _PREFIXES[:2]:
         if found := pattern.search(prefix):
@@ -169,7 +175,7 @@ class _Stream:
     def take(self, line: Line, who: Identity, text: str) -> Iterator[Traceback]:
         """Read one line; yield the exceptions that it ends."""
         if "Traceback (most" in text and (head := _HEAD.search(text)):
-            self._begin(line, who, bool(head["original"]))
+            self._begin(Traceback([line], printer=who, indent=_indent(text)), bool(head["original"]))
             return
         if any(words in text for words in _CHAINS):
             self.chain = self.last
@@ -177,8 +183,8 @@ class _Stream:
         if "File " in text and (frame := _FRAME.search(text)):
             self._frame(line, who, Frame(frame["file"], int(frame["line"]), frame["name"] or ""))
             return
-        if self.pending and not text.startswith((" ", "\t")):
-            yield from self._end(line, text)
+        if self.pending and _indent(text) <= self.pending[-1].indent:
+            yield from self._end(line, text.lstrip(" \t"))
         elif self.pending and line.number - self.pending[-1].lines[-1].number > _SPAN:
             self.pending.pop()
 
@@ -187,8 +193,7 @@ class _Stream:
         left, self.pending = self.pending, []
         return left
 
-    def _begin(self, line: Line, who: Identity, original: bool) -> None:
-        begun = Traceback([line], printer=who)
+    def _begin(self, begun: Traceback, original: bool) -> None:
         if original and self.last is not None and self.last.cause is None:
             self.original = self.last
         else:

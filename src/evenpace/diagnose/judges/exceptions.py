@@ -72,7 +72,7 @@ _MEMORY = frozenset(
 )
 _GONE = re2.compile(
     r"(?i)connection (?:closed|reset|was likely closed)|broken pipe|remote process exited|ncclRemoteError|"
-    r"pipe closed|failed to recv, got 0 bytes",
+    r"pipe closed|failed to recv, got 0 bytes|timed out waiting \d+ms for \w+ operation",
     options(),
 )
 _NOT_ITS_OWN = re2.compile(
@@ -85,7 +85,7 @@ _NOT_ITS_OWN = re2.compile(
     r"no nvidia driver|driver version|PytorchStreamWriter|PytorchStreamReader|inline_container|"
     r"unexpected pos|"
     r"signal 15|SIGTERM|SIGINT|SIGKILL|preempt|\bnan\b|\binf\b|ECC error|NVLink|worker died|actor died|"
-    r"other (?:ranks?|processes|workers|nodes)|remote process exited|peer|pipe closed|broken process pool",
+    r"other (?:ranks?|processes|workers|nodes)|remote process exited|\bpeers?\b|pipe closed|broken process pool",
     options(),
 )
 _GOING_ON = re2.compile(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
 
 GRADIENTS = 64
 
@@ -70,14 +71,23 @@ MISDEEDS: dict[str, Callable[[dist.ProcessGroup], None]] = {
 
 
 def main() -> None:
-    """Join the others and train."""
+    """Read the options, and train."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--misdeed", choices=sorted(MISDEEDS))
     parser.add_argument("--rank", type=int, default=1)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for the others in a step")
+    parser.add_argument("--record", action="store_true", help="let torchrun show tracebacks in its table")
     parser.add_argument("--pids", type=Path)
     options = parser.parse_args()
+    if options.record:
+        record(train)(options)
+    else:
+        train(options)
+
+
+def train(options: argparse.Namespace) -> None:
+    """Join the others and train."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", timeout=timedelta(seconds=60))
     dist.barrier()
