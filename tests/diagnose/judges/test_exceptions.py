@@ -98,3 +98,9 @@ def test_lost_connection_is_told_as_a_consequence() -> None:
     lost = raised("ConnectionResetError: [Errno 104] Connection reset by peer", 1)
     assert [one.signature for one in seen(exceptions.judge, lost)] == ["exit-exception"]
     assert seen(exceptions.judge, raised("RuntimeError: CUDA error: misaligned address", 1)) == []
+
+
+def test_a_type_error_is_no_word_about_a_peer() -> None:
+    text = '[rank2]: Traceback (most recent call last):\n[rank2]:   File "/home/me/train.py", line 3, in f\n'
+    (one,) = seen(judge, text + "[rank2]: TypeError: unhashable type: 'list'\n")
+    assert (one.signature, one.culprit.rank) == ("rank-exception", 2)

@@ -203,3 +203,42 @@ PARTS = st.sampled_from(
 @given(st.lists(st.one_of(PARTS, st.text(max_size=20)), max_size=20), st.sampled_from(["", "\n"]))
 def test_any_text_is_judged(parts: list[str], between: str) -> None:
     assert len(judged(between.join(parts))) <= 4
+
+
+def test_who_waits_for_a_gather_of_the_save_itself_does_not_make_rank_0_late() -> None:
+    gather = LATE.replace("OpType=ALLREDUCE", "OpType=_ALLGATHER_BASE")
+    (one,) = judged(f"{STEP}\n{SAVE}\n{gather}")
+    assert one.signature == "sharded-save-stalled"
+    assert not one.culprit
+
+
+def test_a_rank_that_gathers_alone_after_the_others_have_left() -> None:
+    gather = caught(0).replace("OpType=ALLREDUCE", "OpType=_ALLGATHER_BASE")
+    text = (
+        f"[rank1] training done, exiting\n[rank2] training done, exiting\n[rank0] saving the model\n{gather}"
+    )
+    (one,) = judged(text)
+    assert (one.signature, one.culprit.rank) == ("save-gather-alone", 0)
+
+
+def test_an_io_error_during_the_save_is_the_file_systems() -> None:
+    failed = "[rank3]: checkpoint writer: [Errno 5] Input/output error"
+    (one,) = judged(f"{STEP}\n{SAVE}\n{failed}\n{LATE}")
+    assert (one.signature, one.culprit.rank) == ("save-io-error", 3)
+
+
+def test_a_rank_that_counts_its_own_work_aloud() -> None:
+    counting = "".join(f"Rank 0 scoring document {number} / 900\n" for number in (70, 71))
+    (one,) = judged(f"{counting}{caught(1)}\nRank 0 scoring document 72 / 900\n{caught(2)}")
+    assert (one.signature, one.culprit.rank) == ("rank-late-preprocessing", 0)
+
+
+def test_who_reached_a_monitored_barrier_is_not_late() -> None:
+    bar = "Map (num_proc=4):  40%|████      | 40000/100000 [30:00<45:00, 22.2 examples/s]"
+    waits = "".join(
+        f"\nRuntimeError: Rank {rank} successfully reached monitoredBarrier, but received errors while "
+        "waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank."
+        for rank in (1, 2)
+    )
+    (one,) = judged(bar + waits)
+    assert (one.signature, one.culprit.rank) == ("rank-late-preprocessing", 0)

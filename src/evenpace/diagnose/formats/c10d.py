@@ -35,17 +35,18 @@ _STATUS = re.compile(
 )
 _GLOO = re.compile(r"Timed out waiting (\d{1,12})ms for (?:recv|send|the barrier|\w{1,20}) operation")
 _STORE = re.compile(
-    r"\[(?P<rank>\d{1,6})\] is setting up NCCL communicator and retrieving ncclUniqueId from "
+    r"\[(?P<rank>\d{1,6})\] is setting up NCCL communicator and retr(?:ie|ei)ving ncclUniqueId from "
     r"\[(?P<root>\d{1,6})\](?P<rest>.{0,600})"
 )
 _STORE_LATE = re.compile(r"[Ss]ocket Timeout|[Ww]ait timeout|timed? ?out", re.IGNORECASE)
 _FINGERPRINT = re.compile(
     r"Rank (\d{1,6}) is running (?:inconsistent )?collective: CollectiveFingerPrint\("
-    r"(?:SequenceNumber=(\d{1,18}), ?)?OpType=(\w{1,40})(?:, ?TensorShape=\[([^\]]{0,400})\])?"
+    r"(?:SequenceNumber=(\d{1,18}),? ?)?OpType=(\w{1,40})(?:, ?TensorShape=\[([^\]]{0,400})\])?"
 )
 _JOINED = re.compile(r"\[([\d, ]{1,65536})\] joined but didn't finish collective #(\d{1,18})")
 _FINISHED = re.compile(r"\[([\d, ]{1,65536})\] finished collective #(\d{1,18}), but didn't join")
 _NEVER = re.compile(r"ranks \[([\d, ]{1,65536})\] are the lagging ranks that caused this timeout")
+_REACHED = re.compile(r"Rank (\d{1,6}) successfully reached monitoredBarrier")
 _BARRIER = re.compile(
     r"Ranks? ([\d, ]{1,65536}) failed to pass monitoredBarrier|"
     r"reported that ranks? ([\d, ]{1,65536}) failed to pass monitored"
@@ -53,7 +54,13 @@ _BARRIER = re.compile(
 _CAUGHT = ("Watchdog caught coll", "detected by watchdog at work", "Timeout at NCCL work")
 _GATE = (
     *(*_CAUGHT, "ast enqueued", "ran for ", "Timed out waiting", "ncclUniqueId", "FingerPrint"),
-    *("didn't finish coll", "but didn't join", "are the lagging ranks", "pass monitored"),
+    *(
+        "reached monitoredBarrier",
+        "didn't finish coll",
+        "but didn't join",
+        "are the lagging ranks",
+        "pass monitored",
+    ),
 )
 _ANY = re2.compile("|".join(map(re2.escape, _GATE)), options())
 
@@ -158,7 +165,9 @@ def _records(line: Line, text: str) -> Iterator[Record]:
     if rank == group_rank and not _GLOBAL.search(text):
         rank = None  # the line's prefix may be this very rank within the group
     status = _STATUS.search(text)
-    if stuck := _stuck(text):
+    if (reached := _reached(text)) is not None:
+        yield Stuck(line, rank, reached)
+    elif stuck := _stuck(text):
         yield Stuck(line, rank, group_rank, group, *stuck)
     if status:
         yield Status(line, rank, group_rank, group, int(status[1]), int(status[2]))
@@ -176,6 +185,12 @@ def _group(text: str) -> tuple[str, int | None]:
         return name if name != "undefined" else "", int(found["rank"])
     inside = _IN_GROUP.search(text)
     return "", int(inside[1]) if inside else None
+
+
+def _reached(text: str) -> int | None:
+    """Return the rank of the group that stands in a monitored barrier and waits for its root."""
+    found = _REACHED.search(text)
+    return int(found[1]) if found else None
 
 
 def _stuck(text: str) -> tuple[int | None, str, int | None, float | None, float | None] | None:

@@ -85,7 +85,8 @@ _NOT_ITS_OWN = re2.compile(
     r"no nvidia driver|driver version|PytorchStreamWriter|PytorchStreamReader|inline_container|"
     r"unexpected pos|"
     r"signal 15|SIGTERM|SIGINT|SIGKILL|preempt|\bnan\b|\binf\b|ECC error|NVLink|worker died|actor died|"
-    r"other (?:ranks?|processes|workers|nodes)|remote process exited|\bpeers?\b|pipe closed|broken process pool",
+    r"other (?:ranks?|processes|workers|nodes)|remote process exited|\bpeers?\b|pipe closed|"
+    r"broken process pool",
     options(),
 )
 _GOING_ON = re2.compile(
