@@ -51,6 +51,8 @@ WRITING_CALLS = {
     *("nice", "ionice", "cpu_affinity", "rlimit"),
 }
 
+OWN_REPLACE = {"self", "self._urls"}  # redactors, not paths
+
 
 @cache
 def tree(path: Path) -> ast.Module:
@@ -129,7 +131,7 @@ def writing(node: ast.Call) -> bool:
     if called.attr == "open":
         return not reads_only(node, position=0)
     if called.attr == "replace":  # a path's takes one argument, a string's two, a dataclass's keywords
-        return len(node.args) == 1 and not node.keywords and ast.unparse(called.value) != "self"
+        return len(node.args) == 1 and not node.keywords and ast.unparse(called.value) not in OWN_REPLACE
     if called.attr == "remove":
         return of_os(called)
     return called.attr in WRITING_CALLS
