@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import io
 import os
 import re
 import sys
@@ -102,13 +103,16 @@ def _within(folder: Path) -> Iterator[Path]:
     found = 0
     if (folder / "events.jsonl").is_file() and (folder / "logs").is_dir():
         folder = folder / "logs"
-    for here, folders, names in os.walk(folder, onerror=None):
+    os.scandir(folder).close()  # raises where the folder itself may not be read
+    denied: list[Path] = []
+    for here, folders, names in os.walk(folder, onerror=lambda error: denied.append(Path(error.filename))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.lower().endswith(_SKIPPED_ENDS) and not name.startswith("."):
                 found += 1
                 yield Path(here, name)
-    if not found:
+    yield from denied  # reading them tells that they are unreadable
+    if not found and not denied:
         raise Problem(f"there is no log in {folder}; name a folder that holds some")
 
 
@@ -128,8 +132,12 @@ def open_log(path: Path) -> BinaryIO:
         return sys.stdin.buffer
     if not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    raw = path.open("rb")
-    start = raw.peek(4)[:4]
+    raw = _opened(path)
+    try:
+        start = raw.peek(4)[:4]
+    except OSError:
+        raw.close()
+        raise
     if start[:2] == b"\x1f\x8b":
         return _Unpacked(gzip.GzipFile(fileobj=raw), raw)
     if start == b"\x28\xb5\x2f\xfd":
@@ -137,9 +145,23 @@ def open_log(path: Path) -> BinaryIO:
     return raw
 
 
+class _Patient(io.BufferedReader):
+    """Read a file that ends where it has nothing to say for now."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read up to `size` bytes."""
+        return super().read(size) or b""
+
+
+def _opened(path: Path) -> _Patient:
+    file = _Patient(io.FileIO(path))
+    os.set_blocking(file.fileno(), False)  # the kernel's own log, for one, may never say anything
+    return file
+
+
 def is_packed(path: Path) -> bool:
     """Tell whether a file is compressed, so that it can be read from its start only."""
-    with path.open("rb") as file:
+    with _opened(path) as file:
         start = file.read(4)
     return start[:2] == b"\x1f\x8b" or start == b"\x28\xb5\x2f\xfd"
 
