@@ -51,7 +51,7 @@ WRITING_CALLS = {
     *("nice", "ionice", "cpu_affinity", "rlimit"),
 }
 
-OWN_REPLACE = {"self", "self._urls"}  # redactors, not paths
+OWN_REPLACE = {"self", "self._paths", "self._urls"}  # redactors, not paths
 
 
 @cache
