@@ -108,8 +108,12 @@ def telling() -> tuple[tuple[str, bool], ...]:
 
 @dataclass(slots=True)
 class Gate:
-    """Find where in a file's bytes a literal stands; one gate a file, so that it knows what is frequent."""
+    """Find where in a file's bytes a literal stands; one gate a file, so that it knows what is frequent.
 
+    `most` is how often one literal is looked for.
+    """
+
+    most: int = MOST_SIGHTINGS
     counts: dict[bytes, int] = field(default_factory=dict)
     _closed: frozenset[bytes] = frozenset()
 
@@ -131,7 +135,8 @@ class Gate:
 
     def _count(self, literal: bytes) -> None:
         self.counts[literal] = count = self.counts.get(literal, 0) + 1
-        if count >= (MOST_ALARMS if literal.decode("utf-8", "replace") in ALARMS else MOST_SIGHTINGS):
+        alarm = literal.decode("utf-8", "replace") in ALARMS
+        if count >= (min(self.most, MOST_ALARMS) if alarm else self.most):
             self._closed |= {literal.lower()}
 
 

@@ -20,6 +20,7 @@ WHOLE = 1 << 20  # a file up to this size is kept whole, unless there are many
 MARGIN = 16 << 10  # bytes looked at around a hit, at most
 BEFORE, AFTER = 12, 16  # lines kept around a hit
 WIDE_HITS = 40  # of one literal; later ones keep their own line only
+SHARE = 6  # the part of a file's excerpts that one literal may fill
 MOST_LINES = 40_000  # of excerpts from one file
 POINTS = 2_000  # iteration lines kept of one file, about
 _BINARY = 0.05  # share of NULs and other controls in the head above which a file is binary
@@ -46,12 +47,14 @@ class Excerpts:
     damage: str = ""
     most: int = MOST_LINES
 
-    def keep(self, first: int, data: bytes, *, always: bool = False) -> None:
-        """Append an excerpt, if there is room for it, or `always`."""
+    def keep(self, first: int, data: bytes, *, always: bool = False) -> bool:
+        """Append an excerpt, if there is room for it, or `always`; tell whether it was appended."""
         count = data.count(b"\n") + (not data.endswith(b"\n"))
-        if data and (always or self.kept + count <= self.most):
+        room = always or self.kept + count <= self.most
+        if room:
             self.pieces.append((first, data))
             self.kept += count
+        return room
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,8 @@ def _sift(file: BinaryIO, part: Part) -> Excerpts:
         found.pieces.append((1, head))
         return found
     size = part.end - part.start if part.end is not None else size_of(part.path)
-    _Sifter(blocks, part, found, _Pace(Scanner(head, size or None, part.points))).run(head)
+    pace = _Pace(Scanner(head, size or None, part.points))
+    _Sifter(blocks, part, found, pace, Gate(part.most // SHARE)).run(head)
     return found
 
 
@@ -173,7 +177,7 @@ class _Sifter:
     part: Part
     found: Excerpts
     pace: _Pace
-    gate: Gate = field(default_factory=Gate)
+    gate: Gate
     base: int = 0  # offset of the buffer in the part
     line: int = 1  # number of the line that begins at `at`
     at: int = 0  # offset in the buffer up to which lines were counted
@@ -214,7 +218,7 @@ class _Sifter:
         number = self.line + buffer.count(b"\n", self.at, start)
         self.pace.feed(buffer[start:end], self.base + start, number)
         for at, literal in self.gate.hits(buffer, start, end):
-            wide = self.gate.seen(literal) <= WIDE_HITS
+            wide = self.gate.seen(literal) <= max(2, min(WIDE_HITS, self.part.most // 100))
             before, after = (BEFORE, AFTER) if wide else (0, 0)
             self._keep(buffer, _back(buffer, at, before), _forth(buffer, at, after))
 
@@ -223,8 +227,8 @@ class _Sifter:
         if start >= end:
             return
         self._count(buffer, start)
-        self.found.keep(self.line, buffer[start:end], always=always)
-        self.kept_to = end
+        if self.found.keep(self.line, buffer[start:end], always=always):
+            self.kept_to = end
 
 
 def _line_end(buffer: bytes, at: int) -> int:
