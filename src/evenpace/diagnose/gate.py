@@ -53,7 +53,7 @@ def _required(parsed: Any, folded: bool = False) -> tuple[tuple[str, bool], ...]
     folded = folded or bool(getattr(getattr(parsed, "state", None), "flags", 0) & re.IGNORECASE)
     best: tuple[tuple[str, bool], ...] = ()
     run = ""
-    for kind, value in parsed:
+    for kind, value in _flat(parsed):
         if kind is sre.LITERAL:
             run += chr(value)
             best = _better(best, ((run, not folded),))
@@ -61,6 +61,15 @@ def _required(parsed: Any, folded: bool = False) -> tuple[tuple[str, bool], ...]
         run = ""
         best = _better(best, _inside(kind, value, folded))
     return best
+
+
+def _flat(parsed: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the parts of a pattern with the groups opened, so that a literal may go on inside of one."""
+    for kind, value in parsed:
+        if kind is sre.SUBPATTERN and not value[1] and not value[2]:
+            yield from _flat(value[3])
+        else:
+            yield kind, value
 
 
 def _inside(kind: Any, value: Any, folded: bool) -> tuple[tuple[str, bool], ...]:
