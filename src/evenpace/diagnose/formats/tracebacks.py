@@ -41,6 +41,10 @@ _BY_FIRST = {
     **dict.fromkeys(ascii_lowercase, (_HOST,)),
 }
 _HEAD = re2.compile(r"(?P<original>Original )?Traceback \(most recent call last\):", options())
+# Ray repeats the exception of a task where it was asked for: its name, who ran it, then its frames.
+_RAY_TASK = re2.compile(
+    r"RayTaskError\(\w{1,80}\): .{0,400}?\(pid=(?P<pid>\d{1,9}), ip=(?P<host>[0-9a-fA-F.:]{2,45})", options()
+)
 _FRAME = re2.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<name>.+))?$', options())
 _ERROR = re2.compile(
     r"^(?P<kind>(?:[A-Za-z_]\w{0,80}\.){0,8}[A-Za-z_]\w{0,80})(?:: (?P<message>.*))?:?\s{0,8}$", options()
@@ -59,7 +63,7 @@ _CHAINS = (
     "During handling of the above exception, another exception occurred",
     "The above exception was the direct cause of the following exception",
 )
-_BEGINNINGS = ("Traceback (most", "above exception", "File ")
+_BEGINNINGS = ("RayTaskError(", "Traceback (most", "above exception", "File ")
 _LIBRARY = re2.compile(
     r"(?:site-packages|dist-packages)/|/lib(?:64)?/python\d|^<(?:frozen|string|stdin)|"
     r"^\.\.\.?/(?:torch|lightning|transformers)/|(?:^|/)torch/(?:distributed|multiprocessing|utils|nn|_\w+)[/.]|"
@@ -176,6 +180,11 @@ class _Stream:
         """Read one line; yield the exceptions that it ends."""
         if "Traceback (most" in text and (head := _HEAD.search(text)):
             self._begin(Traceback([line], printer=who, indent=_indent(text)), bool(head["original"]))
+            return
+        if "RayTaskError(" in text and (task := _RAY_TASK.search(text)):
+            self.pending, self.chain = [], None
+            ran = from_captures(task.groupdict())
+            self._begin(Traceback([line], printer=ran, indent=_indent(text)), False)
             return
         if any(words in text for words in _CHAINS):
             self.chain = self.last

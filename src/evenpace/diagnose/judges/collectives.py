@@ -203,14 +203,16 @@ def _not_joined(case: Case, groups: Sequence[Group]) -> Iterator[Sighting]:
             for rank, state in group.reached.items()
             if rank not in everybody and 0 <= state.enqueued < front
         }
-        if not behind or len(behind) >= len(group.waiting):
+        if not behind or len(behind) > max(1, len(group.waiting) - 1):
             continue
+        pair = len(behind) == len(group.waiting)  # one waits, one is missing: hardly a majority
         lines = evidence(next(iter(behind.values())).line, [state.line for state in behind.values()])
         captures = {"ranks": spelled(behind), "sequence": str(front), "group": group.name}
         captures |= where_of(after(case, group.lines[0]))
         culprit, victims = _blame(behind, group.waiting)
         lines = evidence(lines[0], (*lines, *group.lines))
-        yield Sighting("rank-not-joined", lines, culprit, victims, captures, after_death(case, behind))
+        sure = after_death(case, behind) or (0.65 if pair else None)
+        yield Sighting("rank-not-joined", lines, culprit, victims, captures, sure)
 
 
 def _out_of_step(case: Case, groups: Sequence[Group], world: World) -> Iterator[Sighting]:

@@ -11,7 +11,7 @@ from evenpace.diagnose.formats.json_errors import reports
 from evenpace.diagnose.formats.launchers import Order, identify, orders_in
 from evenpace.diagnose.formats.tracebacks import Traceback, tracebacks, user_frame
 from evenpace.diagnose.matching import options
-from evenpace.diagnose.model import NOBODY, Case, Line, Sighting
+from evenpace.diagnose.model import NOBODY, Case, Identity, Line, Sighting
 
 _LONGEST = 16 * 1024
 
@@ -203,8 +203,16 @@ def _verdict(group: Sequence[Traceback], own: Sequence[Traceback]) -> Iterator[S
     elif len(ranks) == 1 and len({one.printer.rank for one in group}) == 1 and not others:
         who = replace(first.printer, gpu=None)
         yield Sighting("rank-exception", evidence, who, (), captures)
+    elif who := _of_ray(group):
+        yield Sighting("ray-task-exception", (*evidence, *group[0].lines[:1]), who, (), captures)
     else:
         yield Sighting("program-exception", evidence, NOBODY, (), captures, count=len(group))
+
+
+def _of_ray(group: Sequence[Traceback]) -> Identity:
+    """Return the one process in which Ray ran what raised the exception, if it was one."""
+    ran = {replace(one.printer, gpu=None) for one in group if "RayTaskError(" in one.lines[0].text}
+    return next(iter(ran)) if len(ran) == 1 and len(group) == 1 else NOBODY
 
 
 def _is_library_s(one: Traceback) -> bool:

@@ -176,7 +176,7 @@ def _by_one_rank(case: Case, printer: int | None, wait: _Wait, whose: Sighting) 
     saving = ranks([rank])
     if wait.gathers and (printer is None or rank in wait.reporters):
         left = _left(case, rank) if wait.reporters == {rank} else []
-        lines = evidence(whose.lines[0], (*left[-3:], *whose.lines))
+        lines = evidence(whose.lines[0], (*left[:1], *left[-2:], *whose.lines))
         return (
             replace(whose, signature="save-gather-alone", lines=lines, culprit=saving, victims=())
             if left

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from evenpace.diagnose import redact_secrets
+from evenpace.diagnose.redact import secrets
 from evenpace.diagnose.formats.clean import clean
-from evenpace.diagnose.redact_learn import LISTS, Learned, expanded, is_host_name
-from evenpace.diagnose.redact_names import PSEUDONYM, SECRET, Pseudonyms, is_address
-from evenpace.diagnose.redact_paths import Paths
-from evenpace.diagnose.redact_search import Found, Pattern, compiled, sub
-from evenpace.diagnose.redact_urls import Urls
-from evenpace.diagnose.redact_words import vital
+from evenpace.diagnose.redact.learn import LISTS, Learned, expanded, is_host_name
+from evenpace.diagnose.redact.names import PSEUDONYM, SECRET, Pseudonyms, is_address
+from evenpace.diagnose.redact.paths import Paths
+from evenpace.diagnose.redact.search import Found, Pattern, compiled, sub
+from evenpace.diagnose.redact.urls import Urls
+from evenpace.diagnose.redact.words import vital
 
 _UUID = compiled(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}")
 _MAC = compiled(
@@ -73,7 +73,7 @@ class Redactor:
         text = clean(text)
         self.learned.feed(text)
         if len(self.learned.secrets) < 10_000:
-            self.learned.secrets.update(redact_secrets.values(text))
+            self.learned.secrets.update(secrets.values(text))
 
     def feed_hosts(self, hosts: Iterable[str]) -> None:
         """Learn hosts that are known from elsewhere."""
@@ -102,7 +102,7 @@ class Redactor:
         text = clean(text)
         if self._urls and "://" in text:
             text = self._urls.replace(text)
-        text = redact_secrets.replace(text, self.names.secret)
+        text = secrets.replace(text, self.names.secret)
         text = self._numbers(text)
         if "@" in text:
             text = sub(_AT, self._at, text)
@@ -116,7 +116,7 @@ class Redactor:
     def replace_names(self, text: str) -> str:
         """Return text that only holds learned names, addresses and secrets, with these replaced."""
         self._begin()
-        text = self._numbers(redact_secrets.replace(text, self.names.secret))
+        text = self._numbers(secrets.replace(text, self.names.secret))
         return self._named(sub(_AT, self._at, text) if "@" in text else text, "")
 
     def _begin(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from evenpace.diagnose.redact_names import PSEUDONYM, Pseudonyms
-from evenpace.diagnose.redact_search import Found, compiled, sub
-from evenpace.diagnose.redact_words import EXTENSIONS, KEPT_USERS, PACKAGES, is_common, vital
+from evenpace.diagnose.redact.names import PSEUDONYM, Pseudonyms
+from evenpace.diagnose.redact.search import Found, compiled, sub
+from evenpace.diagnose.redact.words import EXTENSIONS, KEPT_USERS, PACKAGES, is_common, vital
 
 _IN = r"[^\s'\"`<>|:;,()\[\]{}*?$\\/]"
 _ABSOLUTE = re.compile(

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from evenpace.diagnose.redact_names import PSEUDONYM, is_address
-from evenpace.diagnose.redact_search import Pattern, compiled, findall
-from evenpace.diagnose.redact_words import (
+from evenpace.diagnose.redact.names import PSEUDONYM, is_address
+from evenpace.diagnose.redact.search import Pattern, compiled, findall
+from evenpace.diagnose.redact.words import (
     EXTENSIONS,
     KEPT_HOSTS,
     KEPT_USERS,

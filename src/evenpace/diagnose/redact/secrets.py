@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from evenpace.diagnose.redact_names import SECRET
-from evenpace.diagnose.redact_search import Found, compiled, findall, sub
+from evenpace.diagnose.redact.names import SECRET
+from evenpace.diagnose.redact.search import Found, compiled, findall, sub
 
 _FORMS = (
     r"\bhf_[A-Za-z0-9]{8,}",

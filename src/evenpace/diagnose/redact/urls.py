@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from evenpace.diagnose.redact_names import Pseudonyms, is_address
-from evenpace.diagnose.redact_paths import Paths
-from evenpace.diagnose.redact_search import Found, compiled, sub
-from evenpace.diagnose.redact_words import KEPT_HOSTS, OWNERS, PUBLIC_HOSTS, SERVICES, WORDS, is_common
+from evenpace.diagnose.redact.names import Pseudonyms, is_address
+from evenpace.diagnose.redact.paths import Paths
+from evenpace.diagnose.redact.search import Found, compiled, sub
+from evenpace.diagnose.redact.words import KEPT_HOSTS, OWNERS, PUBLIC_HOSTS, SERVICES, WORDS, is_common
 
 _URL = compiled(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^\s'\"<>`\\|(){},]+)")
 _PARTS = re.compile(

@@ -19,7 +19,7 @@ from evenpace.diagnose.telling import subject
 from evenpace.report.answer import answer_of
 from evenpace.report.answer.bundle import write_bundle
 
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 NAMES = sorted(path.parent.name for path in CASES.glob("*/expected.json"))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from evenpace.diagnose.redact import Redactor
-from evenpace.diagnose.redact_words import KEPT_USERS, WORDS, vital
+from evenpace.diagnose.redact.words import KEPT_USERS, WORDS, vital
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 KNOWN = WORDS | vital() | KEPT_USERS
