@@ -40,9 +40,14 @@ def with_far_end(identity: Identity, captures: Mapping[str, str]) -> Identity:
 
 def accusable(identity: Identity) -> Identity:
     """Return whom an identity accuses: the id of a container as its host names no machine, and is left out."""
-    if isinstance(identity.host, str) and _CONTAINER.match(identity.host):
+    if isinstance(identity.host, str) and is_container(identity.host):
         return replace(identity, host=None)
     return identity
+
+
+def is_container(host: str) -> bool:
+    """Tell whether the name of a host is the id of a container."""
+    return _CONTAINER.match(host) is not None
 
 
 def one_or_all(values: tuple[int, ...]) -> Which | None:

@@ -56,6 +56,8 @@ _KEYED = compiled(
 )
 _UID = compiled(r"(\b(?:e?uid|gid)=\d+\(|\bUserId=|\bGroupId=)([A-Za-z0-9_][A-Za-z0-9_.\-]*)")
 
+_RAN_INTO = re.compile(r"([a-z]{1,64})(?:anon-host\d{3,9}|c0ffee\d{6})")
+
 
 @dataclass(slots=True)
 class Redactor:
@@ -67,6 +69,7 @@ class Redactor:
     _urls: Urls | None = None
     _words: Pattern | None = None
     _kinds: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _whole: dict[str, str] = field(default_factory=dict)
 
     def feed(self, text: str) -> None:
         """Learn from a piece of a log, made of whole lines."""
@@ -234,7 +237,18 @@ class Redactor:
         found = _SUFFIX.match(name)
         if found and found[1] in self._kinds:
             return self._host(found[1]) + found[2]
-        return self.names.of("host", name)
+        if name not in self._whole:
+            self._whole[name] = self._torn(name)
+        word = self._whole[name]
+        return word + self._host(name[len(word) :]) if word else self.names.of("host", name)
+
+    def _torn(self, name: str) -> str:
+        """Return the word that ran into another host's name, as in `errornode7`, or nothing."""
+        if found := _RAN_INTO.fullmatch(name):
+            return found[1]
+        ends = [host for host in self.learned.hosts if len(host) > 3 and name.endswith(host.lower())]
+        words = [name.removesuffix(host.lower()) for host in ends]
+        return max((word for word in words if word.isalpha()), key=len, default="")
 
     def _known(self, name: str) -> str | None:
         kind = self._kinds.get(name)

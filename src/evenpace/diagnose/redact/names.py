@@ -7,10 +7,13 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from evenpace.diagnose.identity import is_container
+
 MOST = 400_000  # names in all that get a pseudonym of their own; later ones share one
 SECRET = "<secret>"  # noqa: S105  what stands for all of them
 _FORMS = {
     "host": "anon-host{:03d}",
+    "container": "c0ffee{:06d}",
     "user": "anon-user{:d}",
     "organisation": "anon-org{:d}",
     "domain": "anon-domain{:d}.example",
@@ -25,7 +28,7 @@ _FORMS = {
     "link-local": "fe80::{:x}",
 }
 PSEUDONYM = re.compile(
-    r"anon-(?:host|user|org|bucket|domain)\d{1,9}(?:\.example)?|dir\d{1,9}|file\d{1,9}|<secret>|<query>"
+    r"anon-(?:host|user|org|bucket|domain)\d{1,9}(?:\.example)?|c0ffee\d{6}|dir\d{1,9}|file\d{1,9}|<secret>|<query>"
 )
 _LAN = ipaddress.ip_network("198.18.0.0/15")
 _KEPT_V4 = tuple(
@@ -51,6 +54,8 @@ class Pseudonyms:
         """Return the pseudonym of a name, and count it; what is one already stays."""
         if PSEUDONYM.fullmatch(name):
             return name
+        if kind == "host" and is_container(name):
+            kind = "container"
         self.counts[kind] += 1
         if (known := self._known.get((kind, name))) is None:
             known = self._new(kind)
