@@ -67,3 +67,11 @@ def test_a_bar_that_begins_anew_does_not_hide_the_one_that_is_further() -> None:
 def test_any_text_is_followed(parts: list[str]) -> None:
     state = read("".join(parts))
     assert len(state.save) + len(state.work) <= len(parts) + 1
+
+
+def test_what_is_pushed_to_a_hub_belongs_to_the_save() -> None:
+    lines = read_lines("a.log", "Saving model checkpoint to out\nPushing to hub...\nx")
+    assert [line.text for line in activity(lines, ()).save] == [
+        "Saving model checkpoint to out",
+        "Pushing to hub...",
+    ]

@@ -26,7 +26,8 @@ _SAYINGS = {
         r"\bsaving (?:\w+[ -]){0,4}(?:checkpoint|ckpt|state[ _]?dict|model|weights|snapshot)|"
         r"\bcheckpoint\b.*\babout to be saved|\b(?:retrieving|gathering|getting) (?:\w+ ){0,4}state[ _]?dict|"
         r"\[torch\] saving |\bbegin(?:ning)? (?:to )?sav(?:e|ing)\b.*checkpoint|"
-        r"\bwriting (?:\w+ ){0,3}checkpoint\b"
+        r"\bwriting (?:\w+ ){0,3}checkpoint\b|\bpushing (?:\w+ ){0,4}to (?:the )?hub\b|"
+        r"\buploading (?:\w+ ){0,4}(?:checkpoint|model|weights)\b"
     ),
     "step": (
         r"'loss': ?-?[\d.]|\b(?:step|iteration|iter|batch|global_step)\b\W{0,6}\d.*(?:\b|_)loss\b|"

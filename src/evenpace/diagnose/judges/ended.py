@@ -76,10 +76,11 @@ def _after_the_end(lines: list[Line]) -> tuple[Line, ...]:
         return ()
     before = any(_FAILED.search(line.text[:_LONGEST]) for line in lines[:done])
     after = [line for line in lines[done + 1 :] if _TEARDOWN.search(line.text[:_LONGEST])]
+    first = [line for line in lines[max(0, done - _SOON) : done] if _says_done(line.text[:_LONGEST])]
     saved = [line for line in lines[: done + 1 + _SOON] if _SAVED.search(line.text[:_LONGEST])]
     if before or not after or _starts_again(lines[done + 1 :]) or not _is_over(lines[done], saved, after):
         return ()
-    return (after[0], lines[done], *saved[-1:], *after[1:2])
+    return (after[0], *first[:1], lines[done], *saved[-1:], *after[1:2])
 
 
 def _end(lines: list[Line]) -> int | None:

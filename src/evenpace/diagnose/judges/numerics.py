@@ -135,8 +135,9 @@ def _raised(losses: Sequence[Series], line: Line) -> tuple[Line, ...]:
         after = [n for n, other in enumerate(series.lines) if other.number > line.number]
         if not before or len(after) < 3:
             continue
-        usual = float(np.median([series.values[n] for n in before[-20:]]))
-        since = float(np.median([series.values[n] for n in after[-20:]]))
+        with np.errstate(invalid="ignore"):  # a loss may be infinite
+            usual = float(np.median([series.values[n] for n in before[-20:]]))
+            since = float(np.median([series.values[n] for n in after[-20:]]))
         if not since <= 1.1 * usual:
             return series.lines[before[-1]], series.lines[after[0]]
     return ()
