@@ -9,13 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.diagnose.judges.seen import seen
 
-from evenpace.diagnose.judges import coordination, exceptions, horovod, links, phases, stragglers, trials
+from evenpace.diagnose.judges import (
+    coordination,
+    exceptions,
+    horovod,
+    links,
+    models,
+    phases,
+    stragglers,
+    trials,
+)
 from evenpace.diagnose.model import Case, Sighting
 from evenpace.diagnose.signature import Example, Signature, signatures
 
 JUDGES: dict[str, Callable[[Case], Iterable[Sighting]]] = {
     one.__name__.rpartition(".")[2]: one.judge
-    for one in (coordination, horovod, links, phases, stragglers, trials)
+    for one in (coordination, horovod, links, models, phases, stragglers, trials)
 }
 NAMES = [one for one in signatures().values() if one.content.judge in JUDGES]
 NAMES += [signatures()["ray-task-exception"]]
