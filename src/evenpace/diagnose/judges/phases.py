@@ -43,7 +43,10 @@ class _Phase:
 
 
 def judge(case: Case) -> Iterable[Sighting]:
-    """Return the members that began a phase and did not end it, while all others did and gave up waiting."""
+    """Return the members that began a phase and did not end it, while all others did and gave up waiting.
+
+    Whoever complains of others had ended it, also where the line that says so is lost.
+    """
     gave_up = [
         *case.lines_with(_GAVE_UP),
         *(one.line for one in case.once(c10d.records_in) if isinstance(one, Stuck)),
@@ -76,7 +79,8 @@ def _member(line: Line, end: int) -> int | None:
 
 def _late(case: Case, name: str, phase: _Phase, gave_up: Sequence[Line]) -> Iterator[Sighting]:
     everybody = {*phase.begun, *phase.ended}
-    late = sorted(everybody - set(phase.ended))
+    waited = {int(member) for line in gave_up for member in _MEMBER.findall(line.text[:_LONGEST])}
+    late = sorted(everybody - set(phase.ended) - waited)
     if not late or len(phase.ended) < _FEWEST or 2 * len(late) >= len(everybody):
         return
     split = any(_SPLIT.search(line.text[:_LONGEST]) for line in case.lines_with(_SPLIT_LINES))

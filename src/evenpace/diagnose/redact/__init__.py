@@ -42,7 +42,7 @@ _ZERO_UUID, _ZERO_MAC, _ZERO_GUID, _ZERO_SERIAL = (
     "00000000",
 )
 _SUFFIX = re.compile(
-    r"(.{2,})([_\-.](?:ib|eth|hsn|opa|bmc|ipmi|mgmt|data|roce|rdma|10g|100g)\d{0,2})$", re.IGNORECASE
+    r"^(.{2,253}?)([_\-.](?:ib|eth|hsn|opa|bmc|ipmi|mgmt|data|roce|rdma|10g|100g)\d{0,2})$", re.IGNORECASE
 )
 _SHAPED = re.compile(r"(?=.{4,64}$)([A-Za-z][A-Za-z\-_]{2,40})(\d{2,8})((?:-[A-Za-z]{1,12}\d?)?)$")
 _UNSHAPED = re.compile(
