@@ -257,5 +257,8 @@ def _same_step(group: Group, captures: dict[str, str], world: World) -> Iterator
         yield Sighting("all-ranks-timed-out", lines, NOBODY, (), captures)
     elif len(absent) == 1:
         captures["ranks"] = spelled(absent)
-        guess = None if world.size is not None else 0.3
-        yield Sighting("one-rank-silent", lines, *_blame(absent, group.waiting), captures, guess)
+        silent, victims = _blame(absent, group.waiting)
+        if world.size is None:  # its lines may only be missing from what was given
+            yield Sighting("one-rank-silent", lines, NOBODY, victims, captures, 0.3)
+        else:
+            yield Sighting("one-rank-silent", lines, silent, victims, captures)
