@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 import re2
@@ -45,10 +46,11 @@ def judge(case: Case) -> Iterable[Sighting]:
 def _tasks(case: Case, head: Line) -> Sequence[int]:
     """Return the tasks that are named behind a head and on the lines after it that name nothing else."""
     found = _TASK.findall(head.text[:_LONGEST].rpartition("imed out task names:")[2])
-    for line in case.by_source[head.source]:
-        if 0 < line.number - head.number <= _BLOCK:
-            named = _TASK.findall(line.text[:_LONGEST])
-            if not named or _TASK.sub("", line.text[:_LONGEST]).strip(" ,;"):
-                break
-            found += named
+    lines = case.by_source[head.source]
+    begin = bisect_right(lines, head.number, key=lambda line: line.number)
+    for line in lines[begin : begin + _BLOCK]:
+        named = _TASK.findall(line.text[:_LONGEST])
+        if not named or _TASK.sub("", line.text[:_LONGEST]).strip(" ,;"):
+            break
+        found += named
     return [int(one) for one in found]

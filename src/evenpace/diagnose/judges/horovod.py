@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from evenpace.diagnose.model import NOBODY, Case, Line, Sighting
 
 _LONGEST = 16 * 1024
 _BLOCK = 64  # lines after the head of a list of missing ranks
+_LARGEST = 65536  # ranks of a job
 _WENT_ON = 3  # lines of training after the last warning that show that it was a pause
 _SAYS = re2.compile(
     r"\[(?:missing|ready) ranks: ?\d|(?:Missing|Stalled) ranks: ?$|(?:Missing|Stalled) ranks:\s", options()
@@ -40,6 +42,8 @@ def judge(case: Case) -> Iterable[Sighting]:
     if not stalls or _went_on(case, stalls[-1].line):
         return
     size = case.roster.world or _size(case, stalls)
+    if size > _LARGEST:
+        return
     each = [one.missing or frozenset(range(size)) - one.ready for one in stalls]
     always = frozenset.intersection(*each)
     shown = always or frozenset.union(*each)
@@ -63,11 +67,14 @@ def _stalls(case: Case) -> Iterator[_Stall]:
 def _items(case: Case, head: Line) -> list[int]:
     """Return the ranks of the list under a head: `3: [grad_0, grad_1 ...]`, one a line."""
     found: list[int] = []
-    for line in case.by_source[head.source]:
-        if 0 <= line.number - head.number <= _BLOCK:
-            text = line.text[: _LONGEST // 16]
-            after = text[text.find("ranks:") :] if line.number == head.number else text
-            found += [int(one) for one in _ITEM.findall(after)]
+    lines = case.by_source[head.source]
+    begin = bisect_left(lines, head.number, key=lambda line: line.number)
+    for line in lines[begin : begin + _BLOCK]:
+        if line.number - head.number > _BLOCK or (found and _HEAD.search(line.text[:_LONGEST])):
+            break
+        text = line.text[: _LONGEST // 16]
+        after = text[text.find("ranks:") :] if line.number == head.number else text
+        found += [int(one) for one in _ITEM.findall(after)]
     return found
 
 

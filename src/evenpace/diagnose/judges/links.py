@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,9 +39,9 @@ def judge(case: Case) -> Iterable[Sighting]:
     said = list(_complaints(case))
     links = {frozenset((one.witness, one.peer)) for one in said}
     hosts = {one.witness for one in said}
-    met = [
-        host for host in frozenset().union(*links) if _meet(host, links) and len(hosts - {host}) >= _FEWEST
-    ]
+    often = Counter(host for link in links for host in link)
+    least = max(_FEWEST, _NEARLY_ALL * len(links))
+    met = [host for host, here in often.items() if here >= least and len(hosts - {host}) >= _FEWEST]
     if len(met) != 1:
         return
     (host,) = met
@@ -53,11 +54,6 @@ def judge(case: Case) -> Iterable[Sighting]:
     victims = tuple(Identity(host=name) for name in sorted(hosts - {host}))[:64]
     captures = {"witnesses": ", ".join(sorted(hosts - {host})), "count": str(len(first))}
     yield Sighting("links-meet-at-host", lines, Identity(host=host), victims, captures, count=len(against))
-
-
-def _meet(host: str, links: set[frozenset[str]]) -> bool:
-    here = sum(host in link for link in links)
-    return here >= _FEWEST and here >= _NEARLY_ALL * len(links)
 
 
 def _complaints(case: Case) -> Iterator[_Complaint]:
