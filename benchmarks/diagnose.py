@@ -3,7 +3,7 @@
 python benchmarks/diagnose.py [--size 1000] [--files 512] [--folder DIR] [--write]
 
 `--size` is in MB (10^6 bytes). Each program runs in a process of its own, with the logs in the page cache;
-its largest resident memory is that of the process and its children together. Exit code 1 where a bar is missed.
+its largest memory is that of the process and its children together. Exit code 1 where a bar is missed.
 """
 
 from __future__ import annotations

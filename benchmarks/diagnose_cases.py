@@ -90,8 +90,8 @@ def _bar_row(part: str, scores: list[Score]) -> tuple[str, str, str]:
 def _without_kinds(known: Known, verbose: bool) -> dict[str, bool]:
     """Return by case whether it is called unknown when the signatures of its kind do not exist.
 
-    The signatures of a kind are those that answer its cases, and those that answer once these are gone, as long
-    as they are of the same fault.
+    The signatures of a kind are those that answer its cases, and those that answer once these are gone, as
+    long as they are of the same fault.
     """
     kinds: dict[str, list[str]] = defaultdict(list)
     for name, (expected, _) in known.items():

@@ -36,8 +36,9 @@ def _start(node: int) -> Iterator[str]:
     for device in range(8):
         rank = node * 8 + device
         yield (
-            f"{host}:{4000 + device}:{5000 + device} [{device}] NCCL INFO comm 0x55aa{rank:06x} rank {rank} nranks 4096 "
-            f"cudaDev {device} nvmlDev {device} busId {device + 1:x}b000 commId 0x9f31 - Init COMPLETE\n"
+            f"{host}:{4000 + device}:{5000 + device} [{device}] NCCL INFO comm 0x55aa{rank:06x} "
+            f"rank {rank} nranks 4096 cudaDev {device} nvmlDev {device} busId {device + 1:x}b000 "
+            "commId 0x9f31 - Init COMPLETE\n"
         )
     yield "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default\n"
 
@@ -49,9 +50,11 @@ def _some(rng: random.Random, node: int, count: int) -> Iterator[str]:
         seconds, loss = 18.2 + rng.gauss(0, 0.1), 2.4 + rng.gauss(0, 0.05)
         yield _iteration(style, step, seconds, loss)
         if number % 5 == 0:
-            yield f"node{node:03}:4000:5000 [0] NCCL INFO Channel {number % 32:02}/32 :    0   7   6   5   4   3   2   1\n"
+            ring = "   ".join("07654321")
+            yield f"node{node:03}:4000:5000 [0] NCCL INFO Channel {number % 32:02}/32 :    {ring}\n"
         if number % 50 == 0:
-            yield f"[2024-09-02 18:{number % 60:02}:09,730] [INFO] [utils.py:802:see_memory_usage] MA {rng.random() * 60:.1f} GB\n"
+            used = f"MA {rng.random() * 60:.1f} GB"
+            yield f"[2024-09-02 18:{number % 60:02}:09,730] [INFO] [utils.py:802:see_memory_usage] {used}\n"
         if number % 199 == 0:
             yield "/opt/lib/python3.11/site-packages/torch/x.py:1: UserWarning: error bars are not shown\n"
 
@@ -59,32 +62,37 @@ def _some(rng: random.Random, node: int, count: int) -> Iterator[str]:
 def _iteration(style: str, step: str, seconds: float, loss: float) -> str:
     if style == "megatron":
         return (
-            f" iteration {step:>8}/  240000 | consumed samples:     13062144 | elapsed time per iteration (ms): {seconds * 1000:.1f} | "
-            f"learning rate: 1.204E-04 | global batch size:   768 | lm loss: {loss:.6E} | loss scale: 262144.0 | grad norm: 0.914 | "
+            f" iteration {step:>8}/  240000 | consumed samples:     13062144 | "
+            f"elapsed time per iteration (ms): {seconds * 1000:.1f} | learning rate: 1.204E-04 | "
+            f"global batch size:   768 | lm loss: {loss:.6E} | loss scale: 262144.0 | grad norm: 0.914 | "
             "number of skipped iterations:   0 | number of nan iterations:   0 |\n"
         )
     if style == "torchtitan":
         return (
-            f"[rank0]:2024-09-02 18:44:10,552 - root - INFO - step: {step}  loss: {loss:7.4f}  memory: 60.81GiB(64.01%)  "
-            f"tps: {250000 / seconds:,.0f}  tflops: 398.12  mfu: 40.25%\n"
+            f"[rank0]:2024-09-02 18:44:10,552 - root - INFO - step: {step}  loss: {loss:7.4f}  "
+            f"memory: 60.81GiB(64.01%)  tps: {250000 / seconds:,.0f}  tflops: 398.12  mfu: 40.25%\n"
         )
     if style == "hf":
         return f"{{'loss': {loss:.4f}, 'grad_norm': 0.8812, 'learning_rate': 1.2044e-05, 'epoch': 1.81}}\n"
     return (
-        f"09/02/2024 18:44:10 [INFO|DP=0|PP=0|TP=0|node]: iteration: {step} / 240000 | consumed_tokens: 1.2G | "
-        f"elapsed_time_per_iteration_ms: {seconds * 1000:.0f} | tokens_per_sec: 13.6K | lm_loss: {loss:.2f} | lr: 0.0003\n"
+        f"09/02/2024 18:44:10 [INFO|DP=0|PP=0|TP=0|node]: iteration: {step} / 240000 | "
+        f"consumed_tokens: 1.2G | elapsed_time_per_iteration_ms: {seconds * 1000:.0f} | "
+        f"tokens_per_sec: 13.6K | lm_loss: {loss:.2f} | lr: 0.0003\n"
     )
 
 
 def _end(node: int) -> Iterator[str]:
     if node == CULPRIT:
-        yield f"Mar 14 06:20:33 node{node:03} kernel: [  164.017760] NVRM: Xid (PCI:0000:3e:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+        yield (
+            f"Mar 14 06:20:33 node{node:03} kernel: [  164.017760] NVRM: Xid (PCI:0000:3e:00): 79, "
+            "pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+        )
         yield "[rank1099]: torch.AcceleratorError: CUDA error: unspecified launch failure\n"
         return
     for device in range(8):
         rank = node * 8 + device
         yield (
-            f"[rank{rank}]:[E314 06:30:34.118603447 ProcessGroupNCCL.cpp:607] [Rank {rank}] Watchdog caught collective operation "
-            "timeout: WorkNCCL(SeqNum=2240, OpType=ALLREDUCE, NumelIn=31457280, NumelOut=31457280, Timeout(ms)=600000) ran for "
-            f"60002{device} milliseconds before timing out.\n"
+            f"[rank{rank}]:[E314 06:30:34.118603447 ProcessGroupNCCL.cpp:607] [Rank {rank}] Watchdog caught "
+            "collective operation timeout: WorkNCCL(SeqNum=2240, OpType=ALLREDUCE, NumelIn=31457280, "
+            f"NumelOut=31457280, Timeout(ms)=600000) ran for 60002{device} milliseconds before timing out.\n"
         )

@@ -103,7 +103,7 @@ def _culprit(expected: dict[str, Any], named: dict[str, set[str]]) -> bool:
 
 
 def _innocent(expected: dict[str, Any], named: dict[str, set[str]]) -> dict[str, set[str]]:
-    """Return whom the answer accuses and should not have; a place that the right answer leaves open is free."""
+    """Return whom the answer accuses and should not have; what the right answer leaves open is free."""
     judged = [place for place in PLACES if expected.get(place) is not None]
     if not expected["identifiable_from_log"] or (not judged and expected.get("local_rank") is None):
         return {place: named[place] for place in PLACES}

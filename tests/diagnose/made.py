@@ -17,7 +17,11 @@ def signature(id_: str, fault: str = "gpu-hardware", role: str = "cause", **cont
 
 
 def line(
-    text: str = "x", source: str = "a.log", number: int = 1, printer: Identity = NOBODY, time: float | None = None
+    text: str = "x",
+    source: str = "a.log",
+    number: int = 1,
+    printer: Identity = NOBODY,
+    time: float | None = None,
 ) -> Line:
     """Return a line; one with a time is dated."""
     return Line(source, number, text, printer, time, dated=time is not None)

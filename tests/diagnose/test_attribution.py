@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from tests.diagnose.made import sighting, signature
+
 from evenpace.diagnose.attribution import Verdict, attribute
 from evenpace.diagnose.claims import claims
 from evenpace.diagnose.model import Identity, Sighting
 from evenpace.diagnose.roster import Roster
 from evenpace.diagnose.signature import Signature
-from tests.diagnose.made import sighting, signature
 
 
 def judge(signatures: list[Signature], *seen: Sighting) -> Verdict:

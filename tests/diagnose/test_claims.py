@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+from tests.diagnose.made import sighting, signature
+
 from evenpace.diagnose.claims import agree, claims
 from evenpace.diagnose.model import NOBODY, Identity
 from evenpace.diagnose.roster import Roster
-from tests.diagnose.made import sighting, signature
 
 
 def test_sightings_of_one_part_are_one_claim() -> None:

@@ -20,7 +20,9 @@ def test_a_range_with_its_unit_is_understood(text: str, meant: tuple[float, floa
     assert expected(text) == meant
 
 
-@pytest.mark.parametrize("text", ["", "13500", "13500..14000", "2..1 tok/s", "a..b tok/s", "1..2 parsecs", "1.2.3..4 tok/s"])
+@pytest.mark.parametrize(
+    "text", ["", "13500", "13500..14000", "2..1 tok/s", "a..b tok/s", "1..2 parsecs", "1.2.3..4 tok/s"]
+)
 def test_anything_else_is_a_problem_that_says_how_to_write_it(text: str) -> None:
     with pytest.raises(Problem, match="--expect"):
         expected(text)

@@ -21,7 +21,9 @@ def test_spellings_of_one_gpu_are_equal(one: str, other: str) -> None:
     assert canonical_gpu(one) == canonical_gpu(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("0001:4f:00", "0000:4f:00"), ("0000:4f:00", "0000:4e:00"), ("5", "15")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("0001:4f:00", "0000:4f:00"), ("0000:4f:00", "0000:4e:00"), ("5", "15")]
+)
 def test_different_gpus_differ(one: str, other: str) -> None:
     assert canonical_gpu(one) != canonical_gpu(other)
 

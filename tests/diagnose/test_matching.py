@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.diagnose.made import signature
 
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.matching import Matcher
 from evenpace.diagnose.model import NOBODY, Identity, Sighting
-from tests.diagnose.made import signature
 
 
 def seen(text: str, **content: Any) -> list[Sighting]:
@@ -54,8 +54,16 @@ FIRST = [{"pattern": r"index is (?P<index>\d+)"}]
         ({"pattern": "second line", "where": "before"}, "index is 3\nsecond line\n", False),
         ({"pattern": "second line", "where": "after"}, "index is 3\nsecond line\n", True),
         ({"pattern": "second line", "within": 2}, "index is 3\nx\nx\nsecond line\n", False),
-        ({"pattern": r"used (?P<used>\d+) of (?P<all>\d+)", "holds": ["used", "<", 0.9, "all"]}, "index is 3\nused 5 of 10\n", True),
-        ({"pattern": r"used (?P<used>\d+) of (?P<all>\d+)", "holds": ["used", "<", 0.9, "all"]}, "index is 3\nused 10 of 10\n", False),
+        (
+            {"pattern": r"used (?P<used>\d+) of (?P<all>\d+)", "holds": ["used", "<", 0.9, "all"]},
+            "index is 3\nused 5 of 10\n",
+            True,
+        ),
+        (
+            {"pattern": r"used (?P<used>\d+) of (?P<all>\d+)", "holds": ["used", "<", 0.9, "all"]},
+            "index is 3\nused 10 of 10\n",
+            False,
+        ),
     ],
 )
 def test_further_lines_decide(also: dict[str, Any], text: str, fires: bool) -> None:
@@ -70,11 +78,15 @@ def test_every_further_line_gives_its_part_of_a_list() -> None:
 
 
 def test_a_quiet_line_is_no_evidence() -> None:
-    (found,) = seen("index is 3\nsecond line\n", match=FIRST, also=[{"pattern": "second line", "quiet": True}])
+    (found,) = seen(
+        "index is 3\nsecond line\n", match=FIRST, also=[{"pattern": "second line", "quiet": True}]
+    )
     assert len(found.lines) == 1
 
 
 def test_the_far_end_of_a_link_is_accused_too() -> None:
     match = [{"pattern": r"completion from peer (?P<other_host>[\d.]+) failed"}]
-    (found,) = seen("vm1:10:11 [0] NCCL WARN completion from peer 10.0.0.9 failed\n", match=match, names="printer")
+    (found,) = seen(
+        "vm1:10:11 [0] NCCL WARN completion from peer 10.0.0.9 failed\n", match=match, names="printer"
+    )
     assert found.culprit.host == ("vm1", "10.0.0.9")

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from tests.diagnose.made import line
+
 from evenpace.diagnose.model import Identity
 from evenpace.diagnose.roster import roster_of
-from tests.diagnose.made import line
 
 NCCL = "comm 0x55 rank 11 nranks 16 cudaDev 3 nvmlDev 3 busId 5e000 commId 0x9 - Init COMPLETE"
 
@@ -29,7 +30,9 @@ def test_tables_of_devices_and_of_ray_are_read() -> None:
             line("(Trainer pid=30102) - (ip=10.3.9.41, pid=30226) world_rank=4, local_rank=0, node_rank=1"),
         ]
     )
-    assert roster.fill(Identity(rank=1)) == Identity(rank=1, local_rank=1, host="bench-box", gpu="0x61", pid=1107)
+    assert roster.fill(Identity(rank=1)) == Identity(
+        rank=1, local_rank=1, host="bench-box", gpu="0x61", pid=1107
+    )
     assert roster.fill(Identity(pid=30226, host="10.3.9.41")).rank == 4
 
 

@@ -46,10 +46,17 @@ def test_the_lines_around_a_hit_are_kept_with_their_numbers(tmp_path: Path, at: 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.sampled_from([ORDINARY, "x\n", "\n", "CUDA error: unspecified launch failure\n", "y" * 300 + "\n"]), max_size=400),
+    st.lists(
+        st.sampled_from(
+            [ORDINARY, "x\n", "\n", "CUDA error: unspecified launch failure\n", "y" * 300 + "\n"]
+        ),
+        max_size=400,
+    ),
     st.integers(10, 3000),
 )
-def test_every_line_that_is_kept_is_the_one_with_its_number(tmp_path_factory: pytest.TempPathFactory, lines: list[str], block: int) -> None:
+def test_every_line_that_is_kept_is_the_one_with_its_number(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], block: int
+) -> None:
     path = log(tmp_path_factory.mktemp("sift"), "".join(lines))
     before = module.BLOCK, module.MARGIN
     module.BLOCK, module.MARGIN = block, 400
@@ -64,7 +71,9 @@ def test_every_line_that_is_kept_is_the_one_with_its_number(tmp_path_factory: py
 
 
 def test_what_fills_a_log_is_taken_out_of_the_gate(tmp_path: Path) -> None:
-    text = ("ERROR something harmless, again and again\n" * 100_000) + "Segmentation fault\n" + ORDINARY * 10_000
+    text = (
+        ("ERROR something harmless, again and again\n" * 100_000) + "Segmentation fault\n" + ORDINARY * 10_000
+    )
     found = sift(Part(log(tmp_path, text), whole=0, head=100, tail=100, points=10))
     assert found.kept < 2000
     assert 100_001 in numbered(found.pieces)

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.diagnose.made import line
 
 from evenpace.diagnose import templates
 from evenpace.diagnose.templates import Tree, mask
-from tests.diagnose.made import line
 
 
 def grown(*texts: str) -> Tree:
@@ -50,7 +50,9 @@ def test_every_line_is_counted_once(texts: list[str]) -> None:
     assert sum(one.count for one in tree.templates) + tree.overflow == len(texts)
 
 
-@given(st.lists(st.sampled_from(["a b c", "a b d", "x y", "rank 1 up", "rank 2 up"]), max_size=30), st.randoms())
+@given(
+    st.lists(st.sampled_from(["a b c", "a b d", "x y", "rank 1 up", "rank 2 up"]), max_size=30), st.randoms()
+)
 def test_counts_do_not_depend_on_the_order(texts: list[str], random: object) -> None:
     shuffled = list(texts)
     random.shuffle(shuffled)  # type: ignore[attr-defined]

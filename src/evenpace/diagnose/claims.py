@@ -16,7 +16,15 @@ MOST_PARTS = 128  # of one signature, with which a further one is compared, and 
 SYSTEMIC = 3  # parts that fail alike before the program rather than a part is suspected
 # Faults of programs and settings, which many ranks show at once; a broken part shows on its own.
 SHARED = (
-    *("user-code-exception", "cuda-kernel-error", "oom-gpu", "config", "network-config", "shm", "data-loader"),
+    *(
+        "user-code-exception",
+        "cuda-kernel-error",
+        "oom-gpu",
+        "config",
+        "network-config",
+        "shm",
+        "data-loader",
+    ),
     *("launch-rendezvous", "storage", "numerics", "container-runtime", "gpu-driver", "oom-host"),
 )
 
@@ -87,7 +95,9 @@ class _Group:
         self._known[culprit] = claim
 
     def _agreeing(self, culprit: Identity) -> Claim | None:
-        if self.signature.role in FOLLOWING:  # who printed it is a victim, and several are one claim in the end
+        if (
+            self.signature.role in FOLLOWING
+        ):  # who printed it is a victim, and several are one claim in the end
             return None
         return next((one for one in self.claims[:MOST_PARTS] if agree(one.culprit, culprit)), None)
 

@@ -91,9 +91,7 @@ def all_judges() -> tuple[Judge, ...]:
 
 
 def _judged(case: Case, known: Mapping[str, Signature]) -> list[Sighting]:
-    return [
-        sighting for judge in all_judges() for sighting in judge(case) if sighting.signature in known
-    ]
+    return [sighting for judge in all_judges() for sighting in judge(case) if sighting.signature in known]
 
 
 def _told(claim: Claim, case: Case) -> Diagnosis:

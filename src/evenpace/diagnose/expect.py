@@ -25,7 +25,9 @@ def expected(text: str) -> tuple[float, float, str]:
     found = _RANGE.fullmatch(text)
     unit = UNITS.get(found[3].lower()) if found else None
     if not found or unit is None:
-        raise Problem(f"--expect {text!r} is not a range such as 13500..14000 tok/s; units: {', '.join(UNITS)}")
+        raise Problem(
+            f"--expect {text!r} is not a range such as 13500..14000 tok/s; units: {', '.join(UNITS)}"
+        )
     low, high = _number(found[1], text), _number(found[2], text)
     if low > high:
         raise Problem(f"--expect {text!r} ends below its start; write it as LOW..HIGH UNIT")
@@ -37,4 +39,6 @@ def _number(text: str, whole: str) -> float:
     try:
         return float(text.rstrip("kKmM").replace(",", "")) * scale
     except ValueError:
-        raise Problem(f"--expect {whole!r}: {text!r} is not a number; write it as 13500..14000 tok/s") from None
+        raise Problem(
+            f"--expect {whole!r}: {text!r} is not a number; write it as 13500..14000 tok/s"
+        ) from None

@@ -25,9 +25,28 @@ MOST_SIGHTINGS = 4000  # of one literal in one file
 MOST_ALARMS = 150
 # What an unknown failure is likely to say; lines with these are kept for a human to read.
 ALARMS = (
-    *("Traceback (most recent call last)", "Error:", "ERROR", "error:", "Exception", "FATAL", "Fatal", "fatal"),
+    *(
+        "Traceback (most recent call last)",
+        "Error:",
+        "ERROR",
+        "error:",
+        "Exception",
+        "FATAL",
+        "Fatal",
+        "fatal",
+    ),
     *("FAILED", " failed", "Failed to", "panic", "Abort", "abort", "core dumped", "segfault", "Segmentation"),
-    *("Killed", "killed", "timed out", "Timeout", "timeout", "terminate called", "what():", "WARN ", "assert"),
+    *(
+        "Killed",
+        "killed",
+        "timed out",
+        "Timeout",
+        "timeout",
+        "terminate called",
+        "what():",
+        "WARN ",
+        "assert",
+    ),
     *("SIGTERM", "SIGKILL", "exit code", "exitcode", "refused", "denied", "unreachable", "lost", "corrupt"),
 )
 # What the judges read, whether or not a signature matches.

@@ -39,7 +39,7 @@ def with_far_end(identity: Identity, captures: Mapping[str, str]) -> Identity:
 
 
 def accusable(identity: Identity) -> Identity:
-    """Return whom an identity accuses: the id of a container as its host names no machine, and is left out."""
+    """Return whom an identity accuses: the id of a container names no machine and is left out."""
     if isinstance(identity.host, str) and is_container(identity.host):
         return replace(identity, host=None)
     return identity
@@ -63,7 +63,9 @@ def _numbers(text: str | None) -> Which | None:
 
 def _names(several: str | None, one: str | None) -> Named | None:
     if several:
-        names = tuple(dict.fromkeys(part for part in re.split(r"[\s,;{}\[\]']{1,8}", several[:65536]) if part))
+        names = tuple(
+            dict.fromkeys(part for part in re.split(r"[\s,;{}\[\]']{1,8}", several[:65536]) if part)
+        )
         return names[0] if len(names) == 1 else names or None
     return one or None
 

@@ -58,11 +58,7 @@ class Matcher:
 
     @cached_property
     def _patterns(self) -> list[tuple[Signature, Pattern | Also]]:
-        return [
-            (signature, pattern)
-            for signature in self.signatures.values()
-            for pattern in (*signature.content.match, *signature.content.also)
-        ]
+        return [(signature, pattern) for signature in self.signatures.values() for pattern in _all(signature)]
 
     @cached_property
     def _search(self) -> PatternSet:
@@ -194,6 +190,11 @@ def _captured(also: Also, partners: Sequence[_Hit]) -> dict[str, str]:
 def _is_local(said: Identity) -> bool:
     """Tell whether a line accuses something that is on the machine of whoever printed it."""
     return said.rank is None and (said.gpu is not None or said.pid is not None)
+
+
+def _all(signature: Signature) -> Iterator[Pattern | Also]:
+    yield from signature.content.match
+    yield from signature.content.also
 
 
 def _agrees(also: Also, one: _Hit, captures: Mapping[str, str]) -> bool:

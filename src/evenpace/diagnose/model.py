@@ -63,7 +63,7 @@ NOBODY = Identity()
 class Line:
     """One record of a log, cleaned: no colours, wrapped lines joined, records that ran together split.
 
-    `number` is 1-based in its file. `time` is in seconds: since the epoch where `dated`, else since some start
+    `number` is 1-based in its file. `time` is in seconds: since the epoch where `dated`, else since a start
     that only lines of the same file share. `printer` is whoever wrote the line, as far as the line says.
     """
 

@@ -14,19 +14,36 @@ from evenpace.diagnose.model import NOBODY, Identity, Line
 _SAYINGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (literal, re.compile(pattern))
     for literal, pattern in (
-        ("busId", r"rank (?P<rank>\d{1,6}) nranks? \d{1,6} cudaDev (?P<local_rank>\d{1,3}).{0,40}?busId (?P<gpu>[0-9a-f]{3,8})"),
-        ("Pid", r"Rank {1,4}(?P<rank>\d{1,6}) (?:Group {1,4}\d{1,4} )?Pid {1,8}(?P<pid>\d{1,9}) on {1,8}(?P<host>[\w.-]{1,255}) device {1,4}(?P<local_rank>\d{1,3}) \[(?P<gpu>[0-9a-fx:.]{1,20})\]"),
-        ("world_rank=", r"ip=(?P<host>[0-9a-f.:]{3,45}), pid=(?P<pid>\d{1,9})\) world_rank=(?P<rank>\d{1,6}), local_rank=(?P<local_rank>\d{1,3})"),
-        ("global_rank=", r"hostname=(?P<host>[\w.-]{1,255}), local_rank=(?P<local_rank>\d{1,3})\(\d{1,6}\), node=\d{1,6}\(\d{1,6}\), global_rank=(?P<rank>\d{1,6})"),
+        (
+            "busId",
+            r"rank (?P<rank>\d{1,6}) nranks? \d{1,6} cudaDev (?P<local_rank>\d{1,3})"
+            r".{0,40}?busId (?P<gpu>[0-9a-f]{3,8})",
+        ),
+        (
+            "Pid",
+            r"Rank {1,4}(?P<rank>\d{1,6}) (?:Group {1,4}\d{1,4} )?Pid {1,8}(?P<pid>\d{1,9}) on {1,8}"
+            r"(?P<host>[\w.-]{1,255}) device {1,4}(?P<local_rank>\d{1,3}) \[(?P<gpu>[0-9a-fx:.]{1,20})\]",
+        ),
+        (
+            "world_rank=",
+            r"ip=(?P<host>[0-9a-f.:]{3,45}), pid=(?P<pid>\d{1,9})\) world_rank=(?P<rank>\d{1,6}), "
+            r"local_rank=(?P<local_rank>\d{1,3})",
+        ),
+        (
+            "global_rank=",
+            r"hostname=(?P<host>[\w.-]{1,255}), local_rank=(?P<local_rank>\d{1,3})\(\d{1,6}\), "
+            r"node=\d{1,6}\(\d{1,6}\), global_rank=(?P<rank>\d{1,6})",
+        ),
     )
-)  # fmt: skip
+)
 # NCCL's channels within a host: rank[device], where the device is an index or a bus id.
 _CHANNEL = re.compile(
     r"(?:Channel|Ring) \d{1,4}(?:/\d{1,4})? : (\d{1,6})\[([0-9a-f]{1,8})\] -> (\d{1,6})\[([0-9a-f]{1,8})\] "
     r"via (?:SHM|P2P|direct)"
 )
 _WORLD = re.compile(
-    r"(?:world[ _-]?size[=: ]{1,3}|WORLD_SIZE[=: ]{1,3}|nranks |num_processes[=: ]{1,3}|dist_world_size=)(\d{1,6})"
+    r"(?:world[ _-]?size[=: ]{1,3}|WORLD_SIZE[=: ]{1,3}|nranks |num_processes[=: ]{1,3}|dist_world_size=)"
+    r"(\d{1,6})"
 )
 _WORLD_WORDS = ("orld", "WORLD", "nranks ", "num_processes")
 _ADDRESS = re.compile(

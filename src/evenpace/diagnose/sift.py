@@ -5,15 +5,13 @@ Memory does not depend on the file: a block at a time, and at most MOST_LINES li
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from evenpace.diagnose.formats.iterations_scan import Scanner
 from evenpace.diagnose.gate import Gate
-from evenpace.diagnose.sources import Damaged, open_log
+from evenpace.diagnose.sources import Damaged, Log, open_log
 
 BLOCK = 4 << 20
 WHOLE = 1 << 20  # a file up to this size is kept whole, unless there are many
@@ -83,7 +81,7 @@ def sift(part: Part) -> Excerpts:
         return _sift(file, part)
 
 
-def _sift(file: BinaryIO, part: Part) -> Excerpts:
+def _sift(file: Log, part: Part) -> Excerpts:
     found = Excerpts(most=part.most)
     blocks = _Blocks(file, part, found)
     head = blocks.read(max(part.whole, part.head + MARGIN) + 1)
@@ -111,7 +109,7 @@ def is_binary(head: bytes) -> bool:
 class _Blocks:
     """Read a part's bytes, and keep what was read where a compressed file turns out to be damaged."""
 
-    def __init__(self, file: BinaryIO, part: Part, found: Excerpts) -> None:
+    def __init__(self, file: Log, part: Part, found: Excerpts) -> None:
         self._file, self._found = file, found
         self._left = None if part.end is None else part.end - part.start
 
@@ -277,6 +275,6 @@ def split(path: Path, size: int, most: int) -> Iterator[tuple[int, int]]:
 def size_of(path: Path) -> int:
     """Return a file's size in bytes; 0 where nobody knows it."""
     try:
-        return os.stat(path).st_size
+        return path.stat().st_size
     except OSError:
         return 0

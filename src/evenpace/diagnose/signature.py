@@ -1,7 +1,7 @@
 """Signatures: what a line of a log means, as data. One TOML file each, discovered by its path.
 
-`signatures/<fault>/<id>.toml`: the folder is the fault that the signature speaks for, or `consequence` (it only
-follows from something else), `marker` (says where the run stood) or `noise` (harmless; never shown).
+`signatures/<fault>/<id>.toml`: the folder is the fault that the signature speaks for, or `consequence` (it
+only follows from something else), `marker` (says where the run stood) or `noise` (harmless; never shown).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Hold a pattern in RE2's syntax, searched for in a line. `format` restricts it to lines of one format."""
+    """Hold a pattern in RE2's syntax, searched for in a line; `format` restricts it to lines of one."""
 
     pattern: str
     format: str | None = None
@@ -86,7 +86,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Hold a log in which the signature is seen, and what it then names; or a near miss, in which it is not."""
+    """Hold a log in which the signature is seen, and what it then names; or a near miss, where it is not."""
 
     text: str
     culprit: dict[str, int | str | list[int | str]] = {}
@@ -126,9 +126,9 @@ class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Signature(msgspec.Struct, frozen=True):
     """Hold one signature: its id (the file's name), fault, role (`cause`, `hint`, or its folder) and content.
 
-    A `hint` is told where nothing better is known. `explains` lists ids, tags or faults of signatures that are
-    consequences of this one; a cause explains every `consequence` without being told, and a broken part or
-    process whatever is tagged `waiting`. `spreads` says that
+    A `hint` is told where nothing better is known. `explains` lists ids, tags or faults of signatures that
+    are consequences of this one; a cause explains every `consequence` without being told, and a broken part
+    or process whatever is tagged `waiting`. `spreads` says that
     later sightings on other parts follow from the first.
     """
 

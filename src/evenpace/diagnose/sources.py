@@ -1,4 +1,4 @@
-"""Find the logs that were asked for, and open them: files, folders, patterns, compressed ones, a run's folder.
+"""Find the logs that were asked for, and open them: files, folders, patterns, compressed ones, a run.
 
 Nothing is unpacked to disk and nothing is read whole. What cannot be read is told, not dropped silently.
 """
@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, Protocol, Self
 
 from evenpace.errors import Problem
 
@@ -43,6 +43,15 @@ _SKIPPED_ENDS = (
 )
 
 
+class Log(Protocol):
+    """What a log is read from: bytes, in order; a plain file can be read from elsewhere too."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+    def seek(self, offset: int, /) -> int: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: Any) -> None: ...
+
+
 class Damaged(Exception):
     """Say why a file could not be read to its end."""
 
@@ -55,7 +64,7 @@ class Inputs:
     skipped: dict[str, list[str]] = field(default_factory=dict)
 
     def skip(self, reason: str, name: str) -> None:
-        """Remember that a file is not read, and why: `binary`, `unreadable`, `empty`, `too-many`, `damaged`."""
+        """Remember that a file is not read: `binary`, `unreadable`, `empty`, `too-many` or `damaged`."""
         self.skipped.setdefault(reason, []).append(name)
 
 
@@ -126,7 +135,7 @@ def _matching(given: str) -> list[Path]:
     return found
 
 
-def open_log(path: Path) -> BinaryIO:
+def open_log(path: Path) -> Log:
     """Open a log to read bytes, unpacking `.gz` and `.zst` as it goes; raises Damaged or OSError."""
     if str(path) == STDIN:
         return sys.stdin.buffer
@@ -166,24 +175,24 @@ def is_packed(path: Path) -> bool:
     return start[:2] == b"\x1f\x8b" or start == b"\x28\xb5\x2f\xfd"
 
 
-def _zstd(raw: BinaryIO) -> BinaryIO:
+def _zstd(raw: _Patient) -> Any:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
-    return zstd.ZstdFile(raw)  # type: ignore[return-value]
+    return zstd.ZstdFile(raw)
 
 
 class _Unpacked:
     """Read an unpacked stream, up to the point where it turns out to be damaged or a bomb."""
 
-    def __init__(self, stream: BinaryIO, raw: BinaryIO) -> None:
+    def __init__(self, stream: Any, raw: _Patient) -> None:
         self._stream, self._raw, self._read = stream, raw, 0
 
     def read(self, size: int = -1) -> bytes:
         """Read up to `size` bytes; raises Damaged."""
         try:
-            data = self._stream.read(size)
+            data: bytes = self._stream.read(size)
         except (OSError, EOFError, zlib.error, ValueError) as error:
             raise Damaged(f"the compressed data is damaged ({error})") from None
         except Exception as error:  # zstd's own error type differs between its two homes
@@ -194,12 +203,12 @@ class _Unpacked:
             raise Damaged("it unpacks to far more than a log would")
         return data
 
-    def close(self) -> None:
-        """Close the file."""
-        self._raw.close()
+    def seek(self, _offset: int) -> int:
+        """Refuse: a compressed file is read from its start."""
+        raise OSError(errno.ESPIPE, "a compressed log is read in order")
 
-    def __enter__(self) -> _Unpacked:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._raw.close()

@@ -83,8 +83,6 @@ def _shared(template: Sequence[str], words: Sequence[str]) -> float:
 
 
 def _take(template: Template, words: Sequence[str], line: Line) -> None:
-    template.words = [
-        one if one == other else WILD for one, other in zip(template.words, words, strict=True)
-    ]
+    template.words = [one if one == other else WILD for one, other in zip(template.words, words, strict=True)]
     template.count += 1
     template.last = line

@@ -13,10 +13,11 @@ MOST = 24
 _ERROR = re.compile(
     r"\b(?:error|fatal|fail(?:ed|ure)?|exception|panic|abort(?:ed|ing)?|killed|refused|denied|unreachable|"
     r"corrupt(?:ed)?|lost|timed? ?out|segfault|core dumped|terminate|stale|invalid|unable|cannot|not found|"
-    r"unexpected\w{0,2}|no space|out of|assert\w{0,5}|missing|hang|stuck|unhealthy|overflow|nan|cancel\w{0,4}|"
-    r"s?xid|faulty?|mismatch|exceeded|insufficient|unsupported|not supported|preempted|signal|disconnected|"
-    r"uncorrect\w{0,5}|remap\w{0,4}|duplicate|limited by|reset required|busy|link down|not responding|critical|"
-    r"not (?:yet )?(?:initialized|available|ready|found|join\w{0,3})|didn't)\b|Error\b",
+    r"unexpected\w{0,2}|no space|out of|assert\w{0,5}|missing|hang|stuck|unhealthy|overflow|nan|"
+    r"cancel\w{0,4}|s?xid|faulty?|mismatch|exceeded|insufficient|unsupported|not supported|preempted|"
+    r"signal|disconnected|"
+    r"uncorrect\w{0,5}|remap\w{0,4}|duplicate|limited by|reset required|busy|link down|not responding|"
+    r"critical|not (?:yet )?(?:initialized|available|ready|found|join\w{0,3})|didn't)\b|Error\b",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(
@@ -27,8 +28,9 @@ _HARMLESS = re.compile(
 # Words after which nobody says that a run went well.
 _FAILED = re.compile(
     r"Traceback \(most recent call last\)|core dumped|Segmentation fault|terminate called|Fatal Python error|"
-    r"\bFATAL\b|\bfatal error\b|exits? with (?:return|exit)? ?code ?[=:]? ?-?[1-9]|Exited with exit code [1-9]|"
-    r"[Aa]ssertion failed|NVRM: .{0,200}\bfailed\b|exitcode ?:? ?-?[1-9]|^\S{0,60}(?:Error|Exception): |\bFAILED\b|\bERROR\b|\bKilled\b|NCCL WARN|Aborted",
+    r"\bFATAL\b|\bfatal error\b|exits? with (?:return|exit)? ?code ?[=:]? ?-?[1-9]|"
+    r"Exited with exit code [1-9]|[Aa]ssertion failed|NVRM: .{0,200}\bfailed\b|exitcode ?:? ?-?[1-9]|"
+    r"^\S{0,60}(?:Error|Exception): |\bFAILED\b|\bERROR\b|\bKilled\b|NCCL WARN|Aborted",
 )
 
 

@@ -44,7 +44,8 @@ _PROMPT = re.compile(
 # A prompt of a host's name alone, before a command that looks at the machine.
 _SHORT_PROMPT = re.compile(
     r"([A-Za-z][\w\-]{0,40}\d[\w.\-]{0,40}) ?[$#>%] ?"
-    r"((?:sudo )?(?:nvidia-smi|dmesg|journalctl|grep|cat|ls|lspci|ibstat|ibv_devinfo|ip|df|free|top|uptime|dcgmi)\b.{0,300})"
+    r"((?:sudo )?(?:nvidia-smi|dmesg|journalctl|grep|cat|ls|lspci|ibstat|ibv_devinfo|ip|df|free|top|uptime"
+    r"|dcgmi)\b.{0,300})"
 )
 _HEADER = re.compile(r"host(?:name)?: {1,4}([A-Za-z][\w.\-]{0,80})(?:\s|$)")
 _ELSEWHERE = re.compile(

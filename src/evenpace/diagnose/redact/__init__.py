@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from evenpace.diagnose.redact import secrets
 from evenpace.diagnose.formats.clean import clean
+from evenpace.diagnose.redact import secrets
 from evenpace.diagnose.redact.learn import LISTS, Learned, expanded, is_host_name
 from evenpace.diagnose.redact.names import PSEUDONYM, SECRET, Pseudonyms, is_address
 from evenpace.diagnose.redact.paths import Paths
