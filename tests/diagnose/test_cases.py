@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from benchmarks.scoring import Score, answer, cases, read_case, score
 
 FOLDER = Path(__file__).parent / "cases"

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 from evenpace.diagnose.redact import Redactor
@@ -153,6 +155,7 @@ def test_any_text_is_replaced(text: str) -> None:
 )
 def test_pieces_of_names_are_replaced_once(parts: list[str]) -> None:
     text = "".join(parts)
+    assume(re.search(r"\w[0-9a-fA-F]{1,4}:[0-9a-fA-F:]*::", text) is None)  # an address run into a word
     redactor = Redactor()
     redactor.feed(text)
     new = redactor.replace(text)

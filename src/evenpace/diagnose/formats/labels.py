@@ -25,6 +25,7 @@ _DEVICE = re.compile(
     r"|v)[\d_\-]?\d*",
     re.I,
 )
+_TABLE = re.compile(r"\bhost {2,12}: ([A-Za-z][\w.\-]{0,80})$", re.M)
 _DOUBLE = re.compile(r"(?m)^\[rank\d{1,7}\]: ?\[(?:rank\d{1,7}\]|titan\] )")
 # Under one task a node, a launcher starts the ranks: `1: [rank9]:`, `[1,1]<stderr>:[default3]:`.
 _TASK = r"^(?:\s{0,6}\[?(\d{1,6})\]?: |\[[^\s\[\]]{0,64}?\d,(\d{1,7})\]<std(?:out|err)>:\s?)"
@@ -42,6 +43,7 @@ class Labels:
     tasks_are_ranks: bool = True
     hosted: bool = False
     by_local_rank: bool = False
+    named: frozenset[str] = frozenset()  # hosts that a launcher's table names
 
 
 UNLABELLED = Labels()
@@ -51,10 +53,11 @@ def of(lines: Sequence[str], text: str) -> Labels:
     """Return how the lines of a piece are labelled, if they consistently are."""
     seen = [line for line in lines[: _SEEN * 2] if line.strip() and not _UNLABELLED.match(line)][:_SEEN]
     double = "[rank" in text and _DOUBLE.search(text) is not None
-    numbered, hosted = _numbered(seen), _hosted(seen)
+    named = frozenset(_TABLE.findall(text)) if "host  " in text else frozenset()
+    numbered, hosted = _numbered(seen), _hosted(seen, named)
     if not (numbered or hosted or double or "]<std" in text):
         return UNLABELLED
-    return Labels(numbered, _UNDER_TASK.search(text) is None, hosted, double)
+    return Labels(numbered, _UNDER_TASK.search(text) is None, hosted, double, named)
 
 
 def _numbered(lines: Sequence[str]) -> int:
@@ -73,11 +76,11 @@ def _numbered(lines: Sequence[str]) -> int:
     return kind
 
 
-def _hosted(lines: Sequence[str]) -> bool:
+def _hosted(lines: Sequence[str], named: frozenset[str]) -> bool:
     if len(lines) < 3:
         return False
     found = [match[1] for line in lines if (match := _PDSH.match(line))]
-    hosts = [name for name in found if _is_host(name)]
+    hosts = [name for name in found if _is_labelled(name, Labels(named=named))]
     return len(hosts) >= max(3, 0.6 * len(lines))
 
 
@@ -85,11 +88,16 @@ def _is_host(name: str) -> bool:
     return any(letter.isdigit() for letter in name) and not _DEVICE.fullmatch(name)
 
 
+def _is_labelled(name: str, known: Labels) -> bool:
+    """Tell whether a label is a host's: it looks like one, or shares a stem with one that a table names."""
+    return _is_host(name) or any(name.rstrip("abcdefghij") == one.rstrip("abcdefghij") for one in known.named)
+
+
 def label(text: str, known: Labels) -> tuple[int, Identity]:
     """Return where the label of a line ends, and whom it names; 0 if it has none."""
     if known.numbered and (found := _LABEL.match(text)) and found.lastindex == known.numbered:
         task = int(found[known.numbered]) if known.tasks_are_ranks else None
         return found.end(), Identity(rank=task)
-    if known.hosted and (named := _PDSH.match(text)) and _is_host(named[1]):
-        return named.end(), Identity(host=named[1])
+    if known.hosted and (host := _PDSH.match(text)) and _is_labelled(host[1], known):
+        return host.end(), Identity(host=host[1])
     return 0, NOBODY

@@ -231,7 +231,7 @@ class Redactor:
 
     def _host(self, name: str) -> str:
         """Return the pseudonym of a host: `x-ib` is that of `x` with `-ib`, in any case of letters."""
-        if PSEUDONYM.fullmatch(name):
+        if PSEUDONYM.search(name):
             return name
         name = name.lower()
         found = _SUFFIX.match(name)

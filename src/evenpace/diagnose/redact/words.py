@@ -74,7 +74,7 @@ here there node0 node1 master0 kubernetes kubelet docker docker0 container pod j
 off
 """
 _KEPT_USERS = """
-root user users admin administrator ubuntu ec2-user centos rocky debian nobody docker git slurm munge
+root user users admin administrator ubuntu ec2-user centos rocky debian nobody docker git slurm munge pdsh
 kubernetes system daemon default none null unknown self me you owner name public shared data home conda
 jovyan opc azureuser vagrant nvidia ray mpiuser runner app true false yes no code
 """
