@@ -136,7 +136,7 @@ def _listed(value: object) -> str:
 
 def _missing(culprit: Identity, signature: Signature, case: Case) -> tuple[str, ...]:
     """Return the keys of what would tell more: a part of some machine is to blame, and which is not known."""
-    if signature.content.names == "nobody":
+    if signature.content.names == "nobody" or signature.content.missing:
         return ()
     wanted = []
     if culprit.host is None:

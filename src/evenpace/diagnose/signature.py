@@ -15,6 +15,8 @@ from typing import Literal
 
 import msgspec
 
+from evenpace.errors import Problem
+
 HERE = Path(__file__).parent / "signatures"
 # Faults of a part or a process: whoever waits for it in a collective only shows them.
 BREAKING = frozenset(
@@ -147,7 +149,7 @@ class Signature(msgspec.Struct, frozen=True):
         return any(name in known for name in self.content.explains)
 
 
-class BadSignature(ValueError):
+class BadSignature(Problem):
     """Say what is wrong with which signature file."""
 
 

@@ -20,6 +20,7 @@ from typing import Any, Protocol, Self
 from evenpace.errors import Problem
 
 STDIN = "-"
+_SUBSTITUTED = ("/dev/fd/", "/proc/self/fd/")  # what a shell puts in the place of <(command)
 MOST_FILES = 20_000
 LARGEST_UNPACKED = 64 << 30
 RATIO, FREE_RATIO = 1000, 1 << 30  # a file that unpacks to more than 1 GiB at over 1000 to 1 is a bomb
@@ -139,6 +140,8 @@ def open_log(path: Path) -> Log:
     """Open a log to read bytes, unpacking `.gz` and `.zst` as it goes; raises Damaged or OSError."""
     if str(path) == STDIN:
         return sys.stdin.buffer
+    if str(path).startswith(_SUBSTITUTED) and path.is_fifo():
+        return path.open("rb")
     if not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     raw = _opened(path)

@@ -12,6 +12,7 @@ _LOCAL_RANK = re.compile(r"(?:^|[/_.\-])local_?rank[_\-]?(\d{1,4})(?=[/_.\-]|$)"
 _RANK = re.compile(r"(?:^|[/_.\-])(?:global_?)?rank[_\-=]?(\d{1,7})(?=[/_.\-]|$)", re.IGNORECASE)
 _RANK_FOLDER = re.compile(r"(?:^|/)(?:global_?)?rank[_\-=]?(\d{1,7})/[^/]{1,200}$", re.IGNORECASE)
 _SLURM = re.compile(r"(?:^|[_.\-])slurm-\d{1,12}(?:_\d{1,9})?-([A-Za-z][\w.\-]{0,80}?)\.(?:out|err|log)")
+_JOB_OF = re.compile(r"^[\w.+\-]{1,120}-\d{3,12}-([A-Za-z][\w.\-]{0,80}?)\.(?:out|err|log)(?:\.(?:gz|zst))?$")
 _SYSTEM = r"(?:dmesg|kern|kernel|messages|syslog|journal|journalctl|nvidia-smi|ibstat|lspci)"
 _SYSTEM_OF = re.compile(rf"(?:^|/){_SYSTEM}[_.\-]([^/]{{1,80}}?)(?:\.(?:log|txt|out))?(?:\.(?:gz|zst))?$")
 _OF_SYSTEM = re.compile(rf"(?:^|/)([^/]{{1,80}}?)[_.\-]{_SYSTEM}(?:\.(?:log|txt|out))?(?:\.(?:gz|zst))?$")
@@ -22,7 +23,7 @@ _HOSTLIKE = re.compile(
 )
 _KNOWN_HOST = re.compile(
     r"(?:ip-\d{1,3}-\d|(?:[a-z]{1,20}-)?(?:node|compute|host|nid|dgx|hgx|cn|gpunode"
-    r"|gpu-node)[_\-]?[a-z]{0,8}-?\d)",
+    r"|gpu-node|gpu-[a-z]{0,3})[_\-]?[a-z]{0,8}-?\d)",
     re.I,
 )
 _NO_HOST = re.compile(
@@ -68,7 +69,7 @@ def from_name(source: str) -> Identity:
 
 
 def _host(source: str, name: str) -> str | None:
-    for pattern in (_SLURM, _SYSTEM_OF, _OF_SYSTEM):
+    for pattern in (_SLURM, _JOB_OF, _SYSTEM_OF, _OF_SYSTEM):
         found = pattern.search(name)
         if found and _HOSTLIKE.match(found[1]) and not _NO_HOST.match(found[1]):
             return found[1]

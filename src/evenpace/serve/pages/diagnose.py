@@ -122,6 +122,7 @@ def _cards(library: Library, answer: Answer) -> Markup:
             unusual=[evidence(item, answer.lang) for item in answer.unusual],
             closing=closing(answer),
             library="/library",
+            lang=answer.lang,
         )
     )
     return Markup(text)  # noqa: S704  escaped by its template
