@@ -15,6 +15,7 @@ from evenpace.diagnose.engine import (
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.model import NOBODY, Case, Source
 from evenpace.diagnose.signature import UNEXPLAINED, signatures
+from evenpace.diagnose.telling import finding
 
 XID = "Mar  3 02:11:07 node7 kernel: NVRM: Xid (PCI:0000:c1:00): 79, pid=4242, GPU has fallen off the bus.\n"
 WATCHDOG = (
@@ -122,3 +123,14 @@ def test_any_log_has_an_answer(text: str) -> None:
     for answer in diagnose(case(train=text)):
         assert 0 < answer.certainty <= 1
         assert len(answer.lines) <= MOST_UNKNOWN
+
+
+def test_no_command_takes_a_pod_for_a_node() -> None:
+    log = (
+        "[pod/llama-worker-1/torch] [rank5]: RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
+        "[pod/llama-worker-0/torch] step 100 loss 2.1\n"
+    )
+    (found,) = diagnose(Case((), tuple(read_lines("standard input", log))))
+    said = finding(found)
+    assert said.subject.node == "llama-worker-1"
+    assert not any("llama-worker-1" in (step.command or "") for step in said.advice)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,26 @@ def test_binary_empty_and_unreadable_files_are_counted(tmp_path: Path) -> None:
         "empty": 1,
         "unreadable": 1,
     }
+
+
+def test_a_pattern_takes_the_job_that_wrote_last(tmp_path: Path) -> None:
+    for job, at in (("1001", 100), ("1002", 200)):
+        for node in ("n1", "n2"):
+            path = tmp_path / f"train-{job}-{node}.out"
+            path.write_text("x\n")
+            os.utime(path, (at, at))
+    (tmp_path / "train-old-n1.out").write_text("x\n")  # no number of a job
+    found = find([str(tmp_path / "%x-%j-%N.out")])
+    assert names(found) == ["train-1002-n1.out", "train-1002-n2.out"]
+    assert len(found.skipped["other-jobs"]) == 2
+
+
+def test_a_shells_substitution_is_read(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"Segmentation fault (core dumped)\n")
+    os.close(writer)
+    try:
+        case = read(find([f"/dev/fd/{reader}"]), jobs=1)
+    finally:
+        os.close(reader)
+    assert [line.text for line in case.lines] == ["Segmentation fault (core dumped)"]

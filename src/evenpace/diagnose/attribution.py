@@ -127,15 +127,17 @@ def _explain(answer: Claim, others: Sequence[Claim]) -> None:
 
 def _adopt(answer: Claim) -> None:
     """Take over the rank of the only process that felt what the answer says about a GPU or a host."""
-    if answer.culprit.rank is not None or not (answer.culprit.gpu or answer.culprit.host):
+    if answer.culprit.rank is not None:
+        return
+    if not (answer.culprit.gpu or answer.culprit.host or answer.signature.fault == "oom-host"):
         return
     felt = [
         who
         for one in answer.explained
         if FELT in one.signature.content.tags
         for who in (one.culprit, *one.victims)
-        if who.rank is not None and who.host in (None, answer.culprit.host)
+        if who.rank is not None and (answer.culprit.host is None or who.host in (None, answer.culprit.host))
     ]
     if len({who.rank for who in felt}) == 1:
-        answer.culprit = answer.culprit.or_else(Identity(rank=felt[0].rank))
+        answer.culprit = answer.culprit.or_else(Identity(rank=felt[0].rank, host=felt[0].host))
         answer.victims = [who for who in answer.victims if who.rank != felt[0].rank]

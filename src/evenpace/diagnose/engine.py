@@ -127,7 +127,14 @@ def _details(claim: Claim) -> dict[str, str]:
         for name in ("rank", "local_rank", "host", "gpu", "pid")
         if (value := getattr(culprit, name)) is not None
     }
+    if claim.culprit.host is not None and _is_pod(claim):
+        said["pod"] = said.pop("host")  # no command for a node takes its name
     return {**claim.captures, **said}
+
+
+def _is_pod(claim: Claim) -> bool:
+    """Tell whether what is named as the host is the name of a pod, as `kubectl logs --prefix` prints it."""
+    return any(f"[pod/{claim.culprit.host}/" in line.text for line in claim.lines)
 
 
 def _listed(value: object) -> str:

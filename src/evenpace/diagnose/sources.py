@@ -24,7 +24,7 @@ _SUBSTITUTED = ("/dev/fd/", "/proc/self/fd/")  # what a shell puts in the place 
 MOST_FILES = 20_000
 LARGEST_UNPACKED = 64 << 30
 RATIO, FREE_RATIO = 1000, 1 << 30  # a file that unpacks to more than 1 GiB at over 1000 to 1 is a bomb
-_SLURM = re.compile(r"%(\d{0,2})[%AaJjNnstuxbhk]")
+_SLURM = re.compile(r"%\d{0,2}([%AaJjNnstuxbhk])")
 _SKIPPED_ENDS = (
     *(
         ".pt",
@@ -65,7 +65,7 @@ class Inputs:
     skipped: dict[str, list[str]] = field(default_factory=dict)
 
     def skip(self, reason: str, name: str) -> None:
-        """Remember that a file is not read: `binary`, `unreadable`, `empty`, `too-many` or `damaged`."""
+        """Remember that a file is not read: `binary`, `unreadable`, `empty`, `too-many`, `other-jobs`, `damaged`."""
         self.skipped.setdefault(reason, []).append(name)
 
 
@@ -78,7 +78,7 @@ def find(paths: Iterable[str]) -> Inputs:
             raise Problem("a name of a log is empty; check the variable that should hold it")
         if given == STDIN and sys.stdin is None:
             raise Problem("standard input is closed; name a log instead of -")
-        for path in [Path(STDIN)] if given == STDIN else _expand(given):
+        for path in [Path(STDIN)] if given == STDIN else _expand(given, inputs):
             if (key := os.path.realpath(path)) in seen:
                 continue
             seen.add(key)
@@ -89,7 +89,7 @@ def find(paths: Iterable[str]) -> Inputs:
     return inputs
 
 
-def _expand(given: str) -> Iterator[Path]:
+def _expand(given: str, inputs: Inputs) -> Iterator[Path]:
     path = Path(given)
     try:
         if path.is_dir():
@@ -97,7 +97,7 @@ def _expand(given: str) -> Iterator[Path]:
         elif path.exists() or path.is_symlink():
             yield path
         elif _SLURM.search(given) or any(mark in given for mark in "*?["):
-            yield from _matching(given)
+            yield from _matching(given, inputs)
         else:
             raise Problem(f"there is no {given}; name a log, a folder of logs, or - for standard input")
     except OSError as error:
@@ -126,14 +126,32 @@ def _within(folder: Path) -> Iterator[Path]:
         raise Problem(f"there is no log in {folder}; name a folder that holds some")
 
 
-def _matching(given: str) -> list[Path]:
+def _matching(given: str, inputs: Inputs) -> list[Path]:
+    """Return what a pattern stands for; of several jobs the one that wrote last, the others are left out."""
     pattern = _SLURM.sub("*", given)
     base = Path(pattern).anchor or "."
     relative = pattern[len(base) :] if Path(pattern).is_absolute() else pattern
-    found = sorted(path for path in Path(base).glob(relative) if path.is_file())
+    form = re.compile(_form(given) if "%" in given else "")
+    found = sorted(path for path in Path(base).glob(relative) if path.is_file() and form.search(str(path)))
     if not found:
         raise Problem(f"nothing matches {given}; the pattern stands for {pattern}")
-    return found
+    jobs = {path: form.search(str(path)).groupdict().get("job") for path in found}  # type: ignore[union-attr]
+    latest = jobs[max(found, key=lambda path: path.stat().st_mtime)]
+    for path in found:
+        if jobs[path] != latest:
+            inputs.skip("other-jobs", str(path))
+    return [path for path in found if jobs[path] == latest]
+
+
+def _form(given: str) -> str:
+    """Return what a name looks like that a pattern of Slurm's stands for; `job` is the job's number."""
+    form, end = "", 0
+    for field_ in _SLURM.finditer(given):
+        name = field_[1] in "jAJ" and "?P<job>" not in form
+        number = "(?P<job>[0-9]+)" if name else "[0-9]+" if field_[1] in "ajAJstn" else "[^/]+"
+        form += re.escape(given[end : field_.start()]) + number
+        end = field_.end()
+    return f"{form}{re.escape(given[end:])}$"
 
 
 def open_log(path: Path) -> Log:
