@@ -47,8 +47,14 @@ _SKIPPED_ENDS = (
 class Log(Protocol):
     """What a log is read from: bytes, in order; a plain file can be read from elsewhere too."""
 
-    def read(self, size: int = -1, /) -> bytes: ...
-    def seek(self, offset: int, /) -> int: ...
+    def read(self, size: int = -1, /) -> bytes:
+        """Read up to `size` bytes."""
+        ...
+
+    def seek(self, offset: int, /) -> int:
+        """Go to a byte of the file."""
+        ...
+
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: Any) -> None: ...
 
@@ -65,7 +71,7 @@ class Inputs:
     skipped: dict[str, list[str]] = field(default_factory=dict)
 
     def skip(self, reason: str, name: str) -> None:
-        """Remember that a file is not read: `binary`, `unreadable`, `empty`, `too-many`, `other-jobs`, `damaged`."""
+        """Remember that a file is not read, for one of the reasons `answer-skipped-…` of the phrases."""
         self.skipped.setdefault(reason, []).append(name)
 
 

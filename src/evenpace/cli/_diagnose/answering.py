@@ -20,6 +20,7 @@ from evenpace.errors import Problem
 from evenpace.report.answer import Answer, answer_of, forms
 from evenpace.report.answer.text import print_answer
 from evenpace.report.show import terminal
+from evenpace.terms import say
 
 _FILE_WIDTH = 100
 _STDOUT = "-"
@@ -47,6 +48,9 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter an option
         from evenpace.report.answer.bundle import write_bundle
 
         write_bundle(redact, answer, inputs.files, roster_of(case.lines).hosts)
+    if range_ and not any(one.name.removeprefix("served-") in _counted(range_[2]) for one in case.series):
+        known = ", ".join(dict.fromkeys(one.name for one in case.series)) or "-"
+        print(f"evenpace: {say('diagnose-not-compared', lang, range=expect, known=known)}", file=sys.stderr)
     _show(answer, form, None if to_terminal else Path(str(output)))
     return 1 if answer.findings else 0
 
@@ -55,6 +59,10 @@ def _nothing_read(inputs: Inputs) -> str:
     reasons = ", ".join(f"{len(names)} {reason}" for reason, names in inputs.skipped.items())
     some = next(iter(inputs.skipped.values()))[0] if inputs.skipped else "the input"
     return f"no log could be read ({reasons}; the first: {some}); name text files that you may read"
+
+
+def _counted(unit: str) -> tuple[str, ...]:
+    return (unit, "iteration-seconds") if unit == "iterations-per-second" else (unit,)
 
 
 def _show(answer: Answer, form: str, file: Path | None) -> None:

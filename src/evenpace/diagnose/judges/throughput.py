@@ -32,7 +32,7 @@ _SIGNATURES = {
 
 def judge(case: Case) -> Iterable[Sighting]:
     """Yield what the pace of the job shows: one sighting a shape, and the rank that lags its peers."""
-    paces = _paces(case.series)
+    paces = _paces(case.series, case.expected[2] if case.expected else "")
     slow = list(_slow_ranks(paces))
     yield from slow
     if not slow:
@@ -41,11 +41,12 @@ def judge(case: Case) -> Iterable[Sighting]:
     yield from _against_comparisons(case)
 
 
-def _paces(series: Iterable[Series]) -> list[Series]:
-    """Return one series of pace for each kind of line: the one that says most."""
+def _paces(series: Iterable[Series], wanted: str = "") -> list[Series]:
+    """Return one series of pace for each kind of line: the one that is `wanted`, or else that says most."""
     chosen: dict[tuple[str, int], Series] = {}
     known = [one for one in series if one.name in _PACES]
-    for one in sorted(known, key=lambda one: _PACES.index(one.name)):
+    wanted = "iteration-seconds" if wanted == "iterations-per-second" else wanted
+    for one in sorted(known, key=lambda one: (one.name != wanted, _PACES.index(one.name))):
         if len(one.values) >= _FEWEST:
             chosen.setdefault((one.source, one.lines[0].number), one)
     return list(chosen.values())

@@ -55,9 +55,15 @@ def card(finding: Finding, lang: str) -> Card:
     """Return a finding of an answer ready to be shown: when it was, and the incidents that it carries."""
     return replace(
         card_of(finding, lang, when=date(seconds(finding.since)) if finding.since else ""),
+        who=accused(finding.subject, lang),
         victims=sufferers(finding.victims, lang),
         incidents=[(line(link.id), line(link.why)) for link in finding.incidents],
     )
+
+
+def accused(subject: Subject, lang: str) -> str:
+    """Name whom a finding accuses, or say that it names nobody."""
+    return say("answer-nobody", lang) if subject == Subject(kind="job") else who(subject, lang)
 
 
 def sufferers(subjects: Sequence[Subject], lang: str) -> str:

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 from evenpace import __version__
 from evenpace.findings import Evidence, Finding
-from evenpace.report.answer import Answer
+from evenpace.report.answer import Answer, accused
 from evenpace.report.answer.json import written
 from evenpace.report.answer.text import closing
-from evenpace.report.words import clean, fault, line, who
+from evenpace.report.words import clean, fault, line
 from evenpace.terms import UnknownTerm, say, term
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -74,7 +74,7 @@ def _result(finding: Finding, lang: str, faults: list[str]) -> dict[str, Any]:
 
 
 def _said(finding: Finding, lang: str) -> list[str]:
-    said = [f"{who(finding.subject, lang)}: {line(finding.summary)}"]
+    said = [f"{accused(finding.subject, lang)}: {line(finding.summary)}"]
     for number, step in enumerate(finding.advice, 1):
         said.append(f"{number}. {line(step.text)}")
         said += [f"   $ {clean(step.command)}"] if step.command else []
