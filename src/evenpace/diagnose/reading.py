@@ -26,6 +26,7 @@ ALL_WHOLE = 24 << 20  # bytes of input up to which short files are kept whole
 PACKED = 20  # a compressed log unpacks to about so many times its size
 ENDS = 2 << 20  # bytes kept of all files' ends together, where there is more
 LINES = 200_000  # of all excerpts together
+SAMPLED = 256 << 20  # bytes of input above which iteration lines are sampled evenly only
 PACE = 16_000  # iteration lines of all large files together
 LARGEST_DUMP = 32 << 20  # bytes of a pickled dump
 SMALL = 32 << 20  # bytes of input that are not worth a second process
@@ -86,13 +87,22 @@ def _executor(jobs: int) -> Iterator[Callable[..., Iterable[Reading]]]:
 
 
 def _parts(files: Sequence[Path]) -> list[Part]:
-    if sum(_unpacked(path) for path in files) <= ALL_WHOLE:
+    size = sum(_unpacked(path) for path in files)
+    if size <= ALL_WHOLE:
         return [Part(path) for path in files]
     ends = max(2 << 10, min(64 << 10, ENDS // max(1, len(files))))
     ranges = [(path, *range_) for path in files for range_ in _ranges(path)]
     most = min(MOST_LINES, max(200, LINES // len(ranges)))
     points = min(POINTS, max(24, PACE // len(ranges)))
-    template = Part(Path(), whole=min(WHOLE, 2 * ends), head=ends // 2, tail=ends, most=most, points=points)
+    template = Part(
+        Path(),
+        whole=min(WHOLE, 2 * ends),
+        head=ends // 2,
+        tail=ends,
+        most=most,
+        points=points,
+        extremes=size <= SAMPLED,
+    )
     return [replace(template, path=path, start=start, end=end) for path, start, end in ranges]
 
 

@@ -61,7 +61,8 @@ class Part:
     """Name a file, or a range of its bytes [start, end) that begins and ends after a newline.
 
     A file of at most `whole` bytes is kept as it is; of a larger one `head` and `tail` bytes of its two ends
-    in any case, at most `most` lines of excerpts, and about `points` iteration lines.
+    in any case, at most `most` lines of excerpts, and about `points` iteration lines, with those of extreme
+    values if `extremes` are wanted.
     """
 
     path: Path
@@ -72,6 +73,7 @@ class Part:
     tail: int = 64 << 10
     most: int = MOST_LINES
     points: int = POINTS
+    extremes: bool = True
 
 
 def sift(part: Part) -> Excerpts:
@@ -94,7 +96,7 @@ def _sift(file: Log, part: Part) -> Excerpts:
         found.pieces.append((1, head))
         return found
     size = part.end - part.start if part.end is not None else size_of(part.path)
-    pace = _Pace(Scanner(head, size or None, part.points))
+    pace = _Pace(Scanner(head, size or None, part.points, extremes=part.extremes))
     _Sifter(blocks, part, found, pace, Gate(part.most // SHARE)).run(head)
     return found
 
@@ -214,7 +216,8 @@ class _Sifter:
             self.at = to
 
     def _scan(self, buffer: bytes, start: int, end: int) -> None:
-        number = self.line + buffer.count(b"\n", self.at, start)
+        ahead = buffer.count(b"\n", start, self.at)  # of what was kept behind the last scan's end
+        number = self.line - ahead if ahead else self.line + buffer.count(b"\n", self.at, start)
         self.pace.feed(buffer[start:end], self.base + start, number)
         for at, literal in self.gate.hits(buffer, start, end):
             wide = self.gate.seen(literal) <= max(2, min(WIDE_HITS, self.part.most // 100))

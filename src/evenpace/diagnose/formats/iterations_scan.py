@@ -11,7 +11,7 @@ The contract with whoever streams a file:
    lines that are read, to `iterations.series_of`.
 
 The lines stand evenly in the file, and with them those of the largest, the smallest and the first not finite
-values. Memory is bounded by `points`, whatever the size of the file.
+values, unless the `extremes` are not asked for: then only the bytes around the grid are looked at. Memory is bounded by `points`, whatever the size of the file.
 """
 
 from __future__ import annotations
@@ -61,13 +61,20 @@ _FAMILIES: tuple[tuple[bytes, ...], ...] = (
 class Scanner:
     """Choose the iteration lines of a file that are to be read. See the module for its use."""
 
-    def __init__(self, head: bytes, size: int | None = None, points: int = POINTS) -> None:
+    def __init__(
+        self, head: bytes, size: int | None = None, points: int = POINTS, *, extremes: bool = True
+    ) -> None:
+        self._extremes = extremes
         found = (_first(family, head[:HEAD]) for family in _FAMILIES)
         stride = _STRIDE if size is None else max(1, size // points)
         self._picks = [_Picks(pattern, points, stride) for pattern in found if pattern is not None]
 
     def feed(self, block: bytes, at: int) -> None:
         """Take the next block of the file, which begins at byte `at`."""
+        if not self._extremes:
+            for picks in self._picks:
+                picks.keep_even(block, at)
+            return
         if not self._picks:
             return
         begin = 0
@@ -106,7 +113,7 @@ class _Picks:
         texts = self.pattern.findall(chunk)
         if not texts:
             return
-        self._keep_even(chunk, at)
+        self.keep_even(chunk, at)
         values = _numbers(texts)
         top, bottom = max(values), min(values)
         if isfinite(sum(values)):
@@ -116,7 +123,8 @@ class _Picks:
             odd = next((n for n, value in enumerate(values) if not isfinite(value)), 0)
             self.strange.append(self._offset(odd, chunk, at))
 
-    def _keep_even(self, chunk: bytes, at: int) -> None:
+    def keep_even(self, chunk: bytes, at: int) -> None:
+        """Keep the lines of the grid that are in a chunk."""
         while self.next < at + len(chunk):
             match = self.pattern.search(chunk, max(0, self.next - at))
             if match is None:
