@@ -86,3 +86,22 @@ def test_two_broken_gpus_of_one_host_are_one_answer() -> None:
 def test_causes_that_explain_each_other_leave_one() -> None:
     one, other = signature("one", explains=["other"]), signature("other", explains=["one"], certainty=0.7)
     assert ids(judge([one, other], sighting("other"), sighting("one"))) == ["one"]
+
+
+def test_what_was_over_long_before_is_told_after_the_answer() -> None:
+    verdict = judge([ECC, TIMEOUT], sighting("ecc", time=1000.0), sighting("timeout", time=900_000.0))
+    assert ids(verdict) == []
+    assert [claim.signature.id for claim in verdict.older] == ["ecc"]
+
+
+def test_of_two_causes_days_apart_the_later_is_the_answer() -> None:
+    disk = signature("disk", fault="storage", certainty=0.6)
+    verdict = judge([ECC, disk], sighting("ecc", time=1000.0), sighting("disk", time=900_000.0))
+    assert ids(verdict) == ["disk"]
+    assert [claim.signature.id for claim in verdict.older] == ["ecc"]
+
+
+def test_a_suspicion_does_not_hide_an_exception_of_its_own() -> None:
+    gone = signature("peer-gone", fault="user-code-exception", certainty=0.48)
+    own = signature("own", fault="user-code-exception", role="hint", certainty=0.55)
+    assert ids(judge([gone, own], sighting("peer-gone"), sighting("own")))[0] == "own"

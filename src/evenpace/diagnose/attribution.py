@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from evenpace.diagnose.claims import Claim
 from evenpace.diagnose.model import Identity
-from evenpace.diagnose.signature import UNEXPLAINED
+from evenpace.diagnose.signature import BREAKING, UNEXPLAINED
 
 SKEW_S = 120.0  # clocks of two hosts may differ by this much
+OLD_S = 6 * 3600.0  # what was last seen so long before the latest trouble is not its cause
 WORTH_TELLING = 0.5  # certainty from which a further independent claim is told
 # What the process on a broken part says of it: its rank is that of the part.
 FELT = "felt"
@@ -22,25 +23,46 @@ _SEVERITY = {"critical": 2, "warning": 1, "info": 0}
 
 @dataclass(slots=True)
 class Verdict:
-    """Hold the claims that answer, the first one first, and the consequences that nothing explains."""
+    """Hold the claims that answer, the first one first, and the consequences that nothing explains.
+
+    `older` are causes of an earlier trouble: told after the answer, never as the answer.
+    """
 
     answers: list[Claim] = field(default_factory=list)
     consequences: list[Claim] = field(default_factory=list)
+    older: list[Claim] = field(default_factory=list)
 
 
 def attribute(claims: Sequence[Claim]) -> Verdict:
     """Decide which claims are causes."""
+    older = _older(claims)
+    verdict = _attributed([claim for claim in claims if claim not in older])
+    verdict.older = _merged(sorted((one for one in older if one.certainty >= WORTH_TELLING), key=_worth))
+    return verdict
+
+
+def _older(claims: Sequence[Claim]) -> list[Claim]:
+    """Return the causes that were over long before the latest trouble that the logs date."""
+    troubles = [claim for claim in claims if claim.signature.role in ("cause", "consequence")]
+    latest = max((claim.last for claim in troubles if claim.last is not None), default=None)
+    if latest is None:
+        return []
+    causes = [claim for claim in troubles if claim.signature.role == "cause"]
+    return [claim for claim in causes if claim.last is not None and claim.last < latest - OLD_S]
+
+
+def _attributed(claims: Sequence[Claim]) -> Verdict:
     causes = [claim for claim in claims if claim.signature.role == "cause"]
     hints = [claim for claim in claims if claim.signature.role == "hint"]
     consequences = [claim for claim in claims if claim.signature.role == "consequence"]
     roots = _roots(causes)
-    if roots:
+    if roots and not _outdone(roots, hints):
         answers = _merged(sorted(roots, key=_worth))
         _explain(answers[0], [*hints, *consequences])
         _adopt(answers[0])
         return Verdict([answers[0], *(claim for claim in answers[1:] if claim.certainty >= WORTH_TELLING)])
     if hints:
-        best = _merged(sorted(_roots(hints), key=_worth))
+        best = _merged(sorted([*_roots(hints), *roots], key=_worth))
         _explain(best[0], consequences)
         return Verdict(best)
     telling = sorted((one for one in consequences if one.signature.fault != UNEXPLAINED), key=_worth)
@@ -48,6 +70,13 @@ def attribute(claims: Sequence[Claim]) -> Verdict:
         _explain(telling[0], [one for one in consequences if one is not telling[0]])
         return Verdict([telling[0]])
     return Verdict([], list(consequences))
+
+
+def _outdone(roots: Sequence[Claim], hints: Sequence[Claim]) -> bool:
+    """Tell whether a process that says itself why it ended is known beside causes that are mere suspicion."""
+    surest = max(root.certainty for root in roots)
+    own = [hint for hint in hints if hint.signature.fault in BREAKING and hint.certainty > surest]
+    return surest < WORTH_TELLING and bool(own)
 
 
 def _roots(claims: Sequence[Claim]) -> list[Claim]:

@@ -60,6 +60,11 @@ class Claim:
         return min((line.time for line in self.lines if line.dated and line.time is not None), default=None)
 
     @property
+    def last(self) -> float | None:
+        """Return when it was last seen, in seconds since the epoch, where a line says so."""
+        return max((line.time for line in self.lines if line.dated and line.time is not None), default=None)
+
+    @property
     def captures(self) -> Mapping[str, str]:
         """Return what the first sighting captured, completed from the later ones."""
         merged: dict[str, str] = {}

@@ -60,9 +60,10 @@ def diagnose(case: Case, without: Iterable[str] = ()) -> list[Diagnosis]:
     }
     verdict = attribute(claims(sightings, known, case.roster))
     told = [_told(claim, case) for claim in verdict.answers[:MOST_TOLD]]
+    older = [_told(claim, case) for claim in verdict.older[:MOST_TOLD]]
     if told and not _is_guess(case, verdict, sightings):
-        return told
-    return [*_unexplained(case, verdict, noise), *told]
+        return [*told, *older]
+    return [*_unexplained(case, verdict, noise), *told, *older]
 
 
 def standing_out(case: Case) -> list[Line]:

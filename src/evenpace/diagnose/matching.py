@@ -17,6 +17,7 @@ from evenpace.diagnose.signature import Also, Pattern, Signature
 _MEMORY = 256 << 20
 _LONGEST = 16 * 1024  # characters of a line that are searched
 _MOST_EVERY = 64  # lines taken where a signature wants every one
+_NOTHING: Mapping[str, str] = {}
 _MOST_TRIED = 1000  # further lines looked at for one sighting
 _SLACK = 64  # lines that several records of one line, or joined ones, may be out of order
 
@@ -37,7 +38,8 @@ class PatternSet:
         for pattern in patterns:
             self._set.Add(pattern)
         self._set.Compile()
-        self._each = [re2.compile(pattern, options()) for pattern in patterns]
+        each = [re2.compile(pattern, options()) for pattern in patterns]
+        self._capturing = [one if one.groupindex else None for one in each]
         self._empty = not patterns
 
     def search(self, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -46,7 +48,10 @@ class PatternSet:
             return
         text = text[:_LONGEST]
         for number in sorted(self._set.Match(text) or ()):
-            if found := self._each[number].search(text):
+            pattern = self._capturing[number]
+            if pattern is None:
+                yield number, _NOTHING
+            elif found := pattern.search(text):
                 yield number, {name: value for name, value in found.groupdict().items() if value is not None}
 
 
@@ -57,29 +62,47 @@ class Matcher:
     signatures: Mapping[str, Signature]
 
     @cached_property
-    def _patterns(self) -> list[tuple[Signature, Pattern | Also]]:
-        return [(signature, pattern) for signature in self.signatures.values() for pattern in _all(signature)]
+    def _numbers(self) -> Mapping[str, int]:
+        """Return each different pattern with its number: many signatures ask for the same further line."""
+        texts = dict.fromkeys(
+            one.pattern for signature in self.signatures.values() for one in _all(signature)
+        )
+        return {text: number for number, text in enumerate(texts)}
 
     @cached_property
     def _search(self) -> PatternSet:
-        return PatternSet([pattern.pattern for _, pattern in self._patterns])
+        return PatternSet(list(self._numbers))
+
+    @cached_property
+    def _owners(self) -> Mapping[int, list[tuple[str, Pattern]]]:
+        """Return by number the signatures that a pattern is the first sign of."""
+        owners: dict[int, list[tuple[str, Pattern]]] = {}
+        for signature in self.signatures.values():
+            for pattern in signature.content.match:
+                owners.setdefault(self._numbers[pattern.pattern], []).append((signature.id, pattern))
+        return owners
+
+    @cached_property
+    def _further(self) -> frozenset[int]:
+        further = (also for signature in self.signatures.values() for also in signature.content.also)
+        return frozenset(self._numbers[also.pattern] for also in further)
 
     def sightings(self, lines: Iterable[Line]) -> list[Sighting]:
         """Return what is seen in `lines`, in their order, one sighting a line and signature."""
-        lines = list(lines)
-        hits = _Hits(lines)
-        for at, line in enumerate(lines):
+        hits = _Hits(list(lines), self._numbers)
+        for at, line in enumerate(hits.lines):
             for number, captures in self._search.search(line.text):
-                signature, pattern = self._patterns[number]
-                if isinstance(pattern, Pattern) and pattern.format not in (None, line.format):
-                    continue
-                hits.add(number, signature.id, _Hit(at, captures), isinstance(pattern, Pattern))
-        numbers = {id(pattern): number for number, (_, pattern) in enumerate(self._patterns)}
+                hit = _Hit(at, captures)
+                for signature, pattern in self._owners.get(number, ()):
+                    if pattern.format in (None, line.format):
+                        hits.add(signature, hit)
+                if number in self._further:
+                    hits.further.setdefault(number, []).append(hit)
         return [
             sighting
             for signature in self.signatures.values()
             for hit in hits.main.get(signature.id, ())
-            if (sighting := hits.complete(signature, hit, numbers))
+            if (sighting := hits.complete(signature, hit))
         ]
 
 
@@ -92,21 +115,21 @@ class _Hit:
 @dataclass
 class _Hits:
     lines: Sequence[Line]
+    numbers: Mapping[str, int]
     main: dict[str, list[_Hit]] = field(default_factory=dict)
     further: dict[int, list[_Hit]] = field(default_factory=dict)
 
-    def add(self, number: int, signature: str, hit: _Hit, is_main: bool) -> None:
-        if not is_main:
-            self.further.setdefault(number, []).append(hit)
-        elif not any(other.at == hit.at for other in self.main.get(signature, ())[-1:]):
-            self.main.setdefault(signature, []).append(hit)
+    def add(self, signature: str, hit: _Hit) -> None:
+        known = self.main.setdefault(signature, [])
+        if not known or known[-1].at != hit.at:
+            known.append(hit)
 
-    def complete(self, signature: Signature, hit: _Hit, numbers: Mapping[int, int]) -> Sighting | None:
+    def complete(self, signature: Signature, hit: _Hit) -> Sighting | None:
         """Return the sighting of a hit if all the further lines that its signature asks for are there."""
         captures = dict(hit.captures)
         lines = [self.lines[hit.at]]
         for also in signature.content.also:
-            partners = self._partners(also, self.further.get(numbers[id(also)], ()), hit, captures)
+            partners = self._partners(also, self.further.get(self.numbers[also.pattern], ()), hit, captures)
             if bool(partners) is also.absent and not also.optional:
                 return None
             captures = {**_captured(also, partners), **captures}

@@ -20,6 +20,7 @@ from typing import Any, Protocol, Self
 from evenpace.errors import Problem
 
 STDIN = "-"
+OWN = frozenset(("MANIFEST.txt", "answer.json", "answer.md"))  # what `--redact` puts beside the logs
 _SUBSTITUTED = ("/dev/fd/", "/proc/self/fd/")  # what a shell puts in the place of <(command)
 MOST_FILES = 20_000
 LARGEST_UNPACKED = 64 << 30
@@ -123,7 +124,8 @@ def _within(folder: Path) -> Iterator[Path]:
     denied: list[Path] = []
     for here, folders, names in os.walk(folder, onerror=lambda error: denied.append(Path(error.filename))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
+        own = OWN if set(names) >= OWN else frozenset()
+        for name in sorted(set(names) - own):
             if not name.lower().endswith(_SKIPPED_ENDS) and not name.startswith("."):
                 found += 1
                 yield Path(here, name)

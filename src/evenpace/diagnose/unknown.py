@@ -30,7 +30,7 @@ _FAILED = re.compile(
     r"Traceback \(most recent call last\)|core dumped|Segmentation fault|terminate called|Fatal Python error|"
     r"\bFATAL\b|\bfatal error\b|exits? with (?:return|exit)? ?code ?[=:]? ?-?[1-9]|"
     r"Exited with exit code [1-9]|[Aa]ssertion failed|NVRM: .{0,200}\bfailed\b|exitcode ?:? ?-?[1-9]|"
-    r"^\S{0,60}(?:Error|Exception): |\bFAILED\b|\bERROR\b|\bKilled\b|NCCL WARN|Aborted",
+    r"^\S{0,60}(?:Error|Exception): |\bFAILED\b|\bKilled\b|NCCL WARN|Aborted",
 )
 
 

@@ -11,7 +11,8 @@ The contract with whoever streams a file:
    lines that are read, to `iterations.series_of`.
 
 The lines stand evenly in the file, and with them those of the largest, the smallest and the first not finite
-values, unless the `extremes` are not asked for: then only the bytes around the grid are looked at. Memory is bounded by `points`, whatever the size of the file.
+values, unless the `extremes` are not asked for: then only the bytes around the grid are looked at. Memory is
+bounded by `points`, whatever the size of the file.
 """
 
 from __future__ import annotations

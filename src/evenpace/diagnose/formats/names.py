@@ -48,6 +48,9 @@ _SHORT_PROMPT = re.compile(
     r"((?:sudo )?(?:nvidia-smi|dmesg|journalctl|grep|cat|ls|lspci|ibstat|ibv_devinfo|ip|df|free|top|uptime"
     r"|dcgmi)\b.{0,300})"
 )
+_WORD = re.compile(
+    r"^(?:(?:pre)?train|finetune|sft|run|job|logs?|out|err|stdout|stderr|worker)[\-_.](?=[a-z])", re.I
+)
 _HEADER = re.compile(r"host(?:name)?: {1,4}([A-Za-z][\w.\-]{0,80})(?:\s|$)")
 _ELSEWHERE = re.compile(
     r"\b(?:mpirun|mpiexec|orterun|prterun|srun|sbatch|salloc|scontrol|sacct|ssh|pdsh|clush"
@@ -75,8 +78,9 @@ def _host(source: str, name: str) -> str | None:
             return found[1]
     for pattern, text in ((_FOLDER, source), (_BARE, name)):
         found = pattern.search(text)
-        if found and _HOSTLIKE.match(found[1]) and _KNOWN_HOST.match(found[1]):
-            return found[1]
+        name = _WORD.sub("", found[1]) if found else ""
+        if _HOSTLIKE.match(name) and _KNOWN_HOST.match(name):
+            return name
     return None
 
 

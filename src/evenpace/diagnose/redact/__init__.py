@@ -70,6 +70,7 @@ class Redactor:
     _words: Pattern | None = None
     _kinds: dict[str, tuple[str, str]] = field(default_factory=dict)
     _whole: dict[str, str] = field(default_factory=dict)
+    _lower: set[str] | None = None
 
     def feed(self, text: str) -> None:
         """Learn from a piece of a log, made of whole lines."""
@@ -246,9 +247,11 @@ class Redactor:
         """Return the word that ran into another host's name, as in `errornode7`, or nothing."""
         if found := _RAN_INTO.fullmatch(name):
             return found[1]
-        ends = [host for host in self.learned.hosts if len(host) > 3 and name.endswith(host.lower())]
-        words = [name.removesuffix(host.lower()) for host in ends]
-        return max((word for word in words if word.isalpha()), key=len, default="")
+        if self._lower is None:
+            self._lower = {host.lower() for host in self.learned.hosts}
+        letters = next((at for at, letter in enumerate(name) if not letter.isalpha()), len(name))
+        ends = (at for at in range(letters, 0, -1) if len(name) - at > 3 and name[at:] in self._lower)
+        return name[: next(ends, 0)]
 
     def _known(self, name: str) -> str | None:
         kind = self._kinds.get(name)
