@@ -105,3 +105,11 @@ def test_a_suspicion_does_not_hide_an_exception_of_its_own() -> None:
     gone = signature("peer-gone", fault="user-code-exception", certainty=0.48)
     own = signature("own", fault="user-code-exception", role="hint", certainty=0.55)
     assert ids(judge([gone, own], sighting("peer-gone"), sighting("own")))[0] == "own"
+
+
+def test_trouble_without_a_time_is_as_late_as_the_end_of_its_log() -> None:
+    seen = [sighting("ecc", source="dmesg.txt", time=1000.0), sighting("oom", source="train.log")]
+    known = {one.id: one for one in (ECC, OOM)}
+    verdict = attribute(claims(seen, known, Roster()), {"train.log": 900_000.0, "dmesg.txt": 1000.0})
+    assert ids(verdict) == ["oom"]
+    assert [claim.signature.id for claim in verdict.older] == ["ecc"]

@@ -6,7 +6,7 @@ signature says follow from it. What remains unexplained is the answer; several a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenpace.diagnose.claims import Claim
@@ -33,22 +33,31 @@ class Verdict:
     older: list[Claim] = field(default_factory=list)
 
 
-def attribute(claims: Sequence[Claim]) -> Verdict:
-    """Decide which claims are causes."""
-    older = _older(claims)
+def attribute(claims: Sequence[Claim], ends: Mapping[str, float] | None = None) -> Verdict:
+    """Decide which claims are causes. `ends` is when each log ends, as far as its lines say."""
+    older = _older(claims, ends or {})
     verdict = _attributed([claim for claim in claims if claim not in older])
     verdict.older = _merged(sorted((one for one in older if one.certainty >= WORTH_TELLING), key=_worth))
     return verdict
 
 
-def _older(claims: Sequence[Claim]) -> list[Claim]:
-    """Return the causes that were over long before the latest trouble that the logs date."""
+def _older(claims: Sequence[Claim], ends: Mapping[str, float]) -> list[Claim]:
+    """Return the causes that were over long before the latest trouble that the logs date.
+
+    Trouble without a time, such as a traceback, is as late as the end of its log.
+    """
     troubles = [claim for claim in claims if claim.signature.role in ("cause", "consequence")]
-    latest = max((claim.last for claim in troubles if claim.last is not None), default=None)
-    if latest is None:
+    times = [one for claim in troubles for one in (claim.last, _end(claim, ends)) if one is not None]
+    if not times:
         return []
+    latest = max(times)
     causes = [claim for claim in troubles if claim.signature.role == "cause"]
     return [claim for claim in causes if claim.last is not None and claim.last < latest - OLD_S]
+
+
+def _end(claim: Claim, ends: Mapping[str, float]) -> float | None:
+    undated = [ends[line.source] for line in claim.lines if line.time is None and line.source in ends]
+    return max(undated, default=None) if claim.last is None else None
 
 
 def _attributed(claims: Sequence[Claim]) -> Verdict:

@@ -58,7 +58,8 @@ def diagnose(case: Case, without: Iterable[str] = ()) -> list[Diagnosis]:
         if known[sighting.signature].role == "noise"
         for line in sighting.lines[:1]
     }
-    verdict = attribute(claims(sightings, known, case.roster))
+    ends = {source.name: source.last for source in case.sources if source.last is not None}
+    verdict = attribute(claims(sightings, known, case.roster), ends)
     told = [_told(claim, case) for claim in verdict.answers[:MOST_TOLD]]
     older = [_told(claim, case) for claim in verdict.older[:MOST_TOLD]]
     if told and not _is_guess(case, verdict, sightings):

@@ -168,6 +168,11 @@ class Gate:
             self._closed |= {literal.lower()}
 
 
+def prepare() -> None:
+    """Build the automaton that looks for everything, for processes that are forked off afterwards."""
+    _automaton(frozenset())
+
+
 @lru_cache(maxsize=64)
 def _automaton(closed: frozenset[bytes]) -> Any:
     known: dict[tuple[str, bool], None] = dict.fromkeys([*telling(), *((text, True) for text in ALARMS)])

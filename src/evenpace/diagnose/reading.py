@@ -15,6 +15,7 @@ from evenpace.diagnose.formats import json_errors, launchers
 from evenpace.diagnose.formats.clean import decode
 from evenpace.diagnose.formats.flight_recorder import read_dump
 from evenpace.diagnose.formats.iterations import series_of
+from evenpace.diagnose.gate import prepare
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.model import Case, Line, Series, Source
 from evenpace.diagnose.sift import MOST_LINES, POINTS, WHOLE, Binary, Excerpts, Part, sift, size_of, split
@@ -27,7 +28,7 @@ PACKED = 20  # a compressed log unpacks to about so many times its size
 ENDS = 2 << 20  # bytes kept of all files' ends together, where there is more
 LINES = 200_000  # of all excerpts together
 SAMPLED = 256 << 20  # bytes of input above which iteration lines are sampled evenly only
-PACE = 16_000  # iteration lines of all large files together
+PACE = 8_000  # iteration lines of all large files together
 LARGEST_DUMP = 32 << 20  # bytes of a pickled dump
 SMALL = 32 << 20  # bytes of input that are not worth a second process
 
@@ -76,6 +77,7 @@ def _executor(jobs: int) -> Iterator[Callable[..., Iterable[Reading]]]:
     if jobs == 1:
         yield map
         return
+    prepare()  # once, and not in each process
     pool: Executor = ProcessPoolExecutor(jobs)
     try:
         with pool:
@@ -93,7 +95,7 @@ def _parts(files: Sequence[Path]) -> list[Part]:
     ends = max(2 << 10, min(64 << 10, ENDS // max(1, len(files))))
     ranges = [(path, *range_) for path in files for range_ in _ranges(path)]
     most = min(MOST_LINES, max(200, LINES // len(ranges)))
-    points = min(POINTS, max(24, PACE // len(ranges)))
+    points = min(POINTS, max(12, PACE // len(ranges)))
     template = Part(
         Path(),
         whole=min(WHOLE, 2 * ends),
