@@ -25,7 +25,7 @@ from evenpace.errors import Problem
 RANGE = 128 << 20  # bytes of a large file that one process reads
 ALL_WHOLE = 24 << 20  # bytes of input up to which short files are kept whole
 PACKED = 20  # a compressed log unpacks to about so many times its size
-ENDS = 2 << 20  # bytes kept of all files' ends together, where there is more
+ENDS = 1 << 20  # bytes kept of all files' ends together, where there is more
 LINES = 200_000  # of all excerpts together
 SAMPLED = 256 << 20  # bytes of input above which iteration lines are sampled evenly only
 PACE = 8_000  # iteration lines of all large files together

@@ -148,17 +148,20 @@ class _Pace:
     scanner: Scanner
     lines: dict[int, tuple[int, bytes]] = field(default_factory=dict)  # by their offset in the file
 
-    def feed(self, block: bytes, at: int, number: int) -> None:
-        """Take a block that begins at byte `at` of the file, with line `number`."""
-        self.scanner.feed(block, at)
-        place = 0
+    def feed(self, buffer: bytes, start: int, end: int, base: int, number: int) -> None:
+        """Take `buffer[start:end]`; the buffer begins at byte `base`, line `number` at `start`."""
+        if self.scanner.extremes:
+            self.scanner.feed(buffer[start:end], base + start)
+        else:
+            self.scanner.sample(buffer, end, base)
+        place = start
         for offset in self.scanner.offsets():
-            begin = offset - at
-            if begin < 0 or begin >= len(block):
+            begin = offset - base
+            if begin < start or begin >= end:
                 continue
-            number += block.count(b"\n", place, begin)
+            number += buffer.count(b"\n", place, begin)
             place = begin
-            self.lines[offset] = (number, block[begin : _line_end(block, begin)])
+            self.lines[offset] = (number, buffer[begin : _line_end(buffer, begin)])
 
     def into(self, found: Excerpts) -> None:
         """Put the lines between the excerpts, unless they are in one."""
@@ -218,7 +221,7 @@ class _Sifter:
     def _scan(self, buffer: bytes, start: int, end: int) -> None:
         ahead = buffer.count(b"\n", start, self.at)  # of what was kept behind the last scan's end
         number = self.line - ahead if ahead else self.line + buffer.count(b"\n", self.at, start)
-        self.pace.feed(buffer[start:end], self.base + start, number)
+        self.pace.feed(buffer, start, end, self.base, number)
         for at, literal in self.gate.hits(buffer, start, end):
             wide = self.gate.seen(literal) <= max(2, min(WIDE_HITS, self.part.most // 100))
             before, after = (BEFORE, AFTER) if wide else (0, 0)

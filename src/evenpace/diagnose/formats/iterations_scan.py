@@ -65,17 +65,13 @@ class Scanner:
     def __init__(
         self, head: bytes, size: int | None = None, points: int = POINTS, *, extremes: bool = True
     ) -> None:
-        self._extremes = extremes
+        self.extremes = extremes
         found = (_first(family, head[:HEAD]) for family in _FAMILIES)
         stride = _STRIDE if size is None else max(1, size // points)
         self._picks = [_Picks(pattern, points, stride) for pattern in found if pattern is not None]
 
     def feed(self, block: bytes, at: int) -> None:
         """Take the next block of the file, which begins at byte `at`."""
-        if not self._extremes:
-            for picks in self._picks:
-                picks.keep_even(block, at)
-            return
         if not self._picks:
             return
         begin = 0
@@ -86,6 +82,11 @@ class Scanner:
             for picks in self._picks:
                 picks.feed(chunk, at + begin)
             begin = end
+
+    def sample(self, buffer: bytes, end: int, at: int) -> None:
+        """Take `buffer[:end]`, which begins at byte `at`, for the grid only; it may have been taken in part."""
+        for picks in self._picks:
+            picks.keep_even(buffer, at, end)
 
     def offsets(self) -> list[int]:
         """Return the ascending offsets at which the lines to read begin."""
@@ -114,7 +115,7 @@ class _Picks:
         texts = self.pattern.findall(chunk)
         if not texts:
             return
-        self.keep_even(chunk, at)
+        self.keep_even(chunk, at, len(chunk))
         values = _numbers(texts)
         top, bottom = max(values), min(values)
         if isfinite(sum(values)):
@@ -124,10 +125,10 @@ class _Picks:
             odd = next((n for n, value in enumerate(values) if not isfinite(value)), 0)
             self.strange.append(self._offset(odd, chunk, at))
 
-    def keep_even(self, chunk: bytes, at: int) -> None:
+    def keep_even(self, chunk: bytes, at: int, end: int) -> None:
         """Keep the lines of the grid that are in a chunk."""
-        while self.next < at + len(chunk):
-            match = self.pattern.search(chunk, max(0, self.next - at))
+        while self.next < at + end:
+            match = self.pattern.search(chunk, max(0, self.next - at), end)
             if match is None:
                 return
             self.even.append(at + _line(chunk, match.start()))
