@@ -84,7 +84,7 @@ class Scanner:
             begin = end
 
     def sample(self, buffer: bytes, end: int, at: int) -> None:
-        """Take `buffer[:end]`, which begins at byte `at`, for the grid only; it may have been taken in part."""
+        """Take `buffer[:end]`, which begins at byte `at`, for the grid only; part of it may be known."""
         for picks in self._picks:
             picks.keep_even(buffer, at, end)
 
