@@ -81,7 +81,7 @@ jovyan opc azureuser vagrant nvidia ray mpiuser runner app true false yes no cod
 _PUBLIC_HOSTS = """
 pytorch.org docs.pytorch.org download.pytorch.org discuss.pytorch.org dev-discuss.pytorch.org
 docs.nvidia.com developer.nvidia.com developer.download.nvidia.com forums.developer.nvidia.com
-nvidia.github.io docs.python.org pypi.org files.pythonhosted.org numpy.org docs.ray.io docs.vllm.ai
+nvidia.github.io docs.python.org numpy.org docs.ray.io docs.vllm.ai
 slurm.schedmd.com kubernetes.io www.deepspeed.ai deepspeed.readthedocs.io lightning.ai
 pytorch-lightning.readthedocs.io www.open-mpi.org help.open-mpi.org openucx.readthedocs.io stackoverflow.com
 docs.docker.com www.kernel.org bugzilla.kernel.org docs.wandb.ai conda.io docs.conda.io www.tensorflow.org
@@ -89,7 +89,7 @@ tensorflow.org jax.readthedocs.io docs.aws.amazon.com cloud.google.com learn.mic
 arxiv.org www.gnu.org json-schema.org www.w3.org hydra.cc omegaconf.readthedocs.io
 """
 _SERVICES = """
-github.com raw.githubusercontent.com gitlab.com huggingface.co hf.co wandb.ai api.wandb.ai pypi.python.org
+github.com raw.githubusercontent.com gitlab.com huggingface.co hf.co wandb.ai api.wandb.ai
 nvcr.io docker.io quay.io ghcr.io gcr.io registry.k8s.io k8s.gcr.io public.ecr.aws hub.docker.com
 s3.amazonaws.com storage.googleapis.com conda.anaconda.org repo.anaconda.com nvidia.com amazonaws.com
 """
