@@ -30,6 +30,7 @@ _GUID = compiled(
     r"|\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b|(?:_ib_|:)(?:0x[0-9a-f]{16})\b"
 )
 _V4 = compiled(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
+_IN_V4 = re.compile(r"\d\.$")
 _NO_V4_BEFORE = re.compile(r"(?:[\d.]|==|[vV]|[vV]ersion[ :=]{1,2})$")
 _SERIAL = compiled(
     r"(?i)(serial(?:[ _-]?(?:number|no\.?|num))?['\"]?\s{0,60}(?:[:=]|is)\s{0,20}['\"]?)"
@@ -104,14 +105,14 @@ class Redactor:
         """Return text with all that identifies somebody replaced."""
         self._begin()
         text = clean(text)
+        if "[" in text:
+            text = sub(LISTS, self._list, text)
         if self._urls and "://" in text:
             text = self._urls.replace(text)
         text = secrets.replace(text, self.names.secret)
         text = self._numbers(text)
         if "@" in text:
             text = sub(_AT, self._at, text)
-        if "[" in text:
-            text = sub(LISTS, self._list, text)
         text = sub(_UID, self._user, sub(_KEYED, self._user, text))
         if self._paths:
             text = self._paths.replace(text)
@@ -191,6 +192,8 @@ class Redactor:
     def _short_v6(self, found: Found) -> str:
         text, near = found[0], found.before[-1:] + found.after[:1]
         if text == "::" or any(letter.isalnum() or letter in ":_" for letter in near):
+            return text
+        if "2001:db8::" in text or _IN_V4.search(found.before):  # a pseudonym stays, whatever ran into it
             return text
         new = self.names.ipv6(text)
         if new == text and not is_address(text) and (name := text.partition(":")[0]):

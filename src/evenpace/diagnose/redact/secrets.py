@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from evenpace.diagnose.redact.names import SECRET
+from evenpace.diagnose.redact.names import SECRET, is_address
 from evenpace.diagnose.redact.search import Found, compiled, findall, sub
 
 _FORMS = (
@@ -90,6 +90,8 @@ def _named(found: Found, sure: bool, secret: Callable[[], str]) -> str:
 
 
 def _is_secret(value: str, sure: bool) -> bool:
+    if is_address(value):  # which has a pseudonym of its own
+        return False
     if value == SECRET or value in SECRET or (_NUMBER.match(value) and len(value) < 9) or _ENV.match(value):
         return False
     return sure or not _WORD.match(value)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from evenpace.diagnose.redact.names import Pseudonyms, is_address
+from evenpace.diagnose.redact.names import PSEUDONYM, Pseudonyms, is_address
 from evenpace.diagnose.redact.paths import Paths
 from evenpace.diagnose.redact.search import Found, compiled, sub
 from evenpace.diagnose.redact.words import KEPT_HOSTS, OWNERS, PUBLIC_HOSTS, SERVICES, WORDS, is_common
 
 _URL = compiled(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^\s'\"<>`\\|(){},]+)")
 _PARTS = re.compile(
-    r"(?:([^/?#@]{1,500})@)?(\[[0-9A-Fa-f:.%]{2,60}\]|[^/?#:]{0,253})((?::\d{1,5})?)([^?#]*)(.*)", re.DOTALL
+    r"(?:([^/?#@]{0,500})@)?(\[[0-9A-Fa-f:.%]{2,60}\]|[^/?#:]{0,253})((?::\d{1,5})?)([^?#]*)(.*)", re.DOTALL
 )
 _BUCKETS = frozenset(
     (
@@ -48,15 +48,17 @@ class Urls:
 
     def _url(self, found: Found) -> str:
         scheme, rest = found[1], found[2]
+        if PSEUDONYM.search(scheme):
+            return found[0]
         bare = rest.rstrip(_TAIL)
         if bare.startswith("[") and "]" not in bare:
             bare = rest
         parts = _PARTS.match(bare)
         if parts is None:
             return found[0]
-        who, host, port, path, query = parts.groups(default="")
+        who, host, port, path, query = parts.groups()
         where = self._bucket(host) if scheme.lower() in _BUCKETS else self._where(host)
-        if who:
+        if who is not None:
             where = f"{self._who(who)}@{where}"
         path = self._path(host.lower(), path)
         return f"{scheme}://{where}{port}{path}{self._query(host, query)}{rest[len(bare) :]}"
