@@ -84,7 +84,7 @@ def _print(answers: Sequence[Answer], lang: str) -> None:
     from rich.console import Group, RenderableType
     from rich.text import Text
 
-    from evenpace.report.show import terminal
+    from evenpace.report.output import terminal
     from evenpace.report.words import line
     from evenpace.terms import say
 

@@ -42,7 +42,7 @@ def _follow(run: Path, form: str, output: str | None, lang: str) -> None:
     if form != "text" or output is not None:
         raise Problem("--follow shows text in the terminal; leave --format and --output out")
     from evenpace.report.live import follow  # heavy, and not needed for --help
-    from evenpace.report.show import terminal
+    from evenpace.report.output import terminal
     from evenpace.report.source import find_log
 
     follow(find_log(run), terminal(), lang)

@@ -9,30 +9,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from evenpace.diagnose.expect import expected
 from evenpace.diagnose.reading import Progress, read
-from evenpace.diagnose.roster import roster_of
 from evenpace.diagnose.sources import Inputs, find
 from evenpace.errors import Problem
 from evenpace.report.answer import Answer, answer_of, forms
 from evenpace.report.answer.text import print_answer
-from evenpace.report.show import terminal
+from evenpace.report.output import FILE_WIDTH, destination, terminal, write
 from evenpace.terms import say
-
-_FILE_WIDTH = 100
-_STDOUT = "-"
 
 
 def run(  # noqa: PLR0913, PLR0917 - one parameter an option
     logs: Sequence[str], form: str, output: str | None, lang: str, expect: str | None, redact: Path | None
 ) -> int:
     """Diagnose and show; return 1 where something was found, else 0. Raises Problem."""
-    to_terminal = output in (None, _STDOUT)
-    if form == "html" and to_terminal and sys.stdout.isatty():
-        raise Problem("a page of HTML is not for a terminal; add --output FILE")
+    file = destination(form, output)
     range_ = expected(expect) if expect else None
     inputs = find(logs)
     if redact:
@@ -47,11 +40,11 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter an option
     if redact:
         from evenpace.report.answer.bundle import write_bundle
 
-        write_bundle(redact, answer, inputs.files, roster_of(case.lines).hosts)
+        write_bundle(redact, answer, inputs.files, case.roster.hosts)
     if range_ and not any(one.name.removeprefix("served-") in _counted(range_[2]) for one in case.series):
         known = ", ".join(dict.fromkeys(one.name for one in case.series)) or "-"
         print(f"evenpace: {say('diagnose-not-compared', lang, range=expect, known=known)}", file=sys.stderr)
-    _show(answer, form, None if to_terminal else Path(str(output)))
+    _show(answer, form, file)
     return 1 if answer.findings else 0
 
 
@@ -70,22 +63,12 @@ def _show(answer: Answer, form: str, file: Path | None) -> None:
         print_answer(answer, terminal())
         return
     text = _as_text(answer) if form == "text" else forms()[form](answer)
-    if file is None:
-        click.echo(text.encode(), nl=False)
-        return
-    if str(file) in answer.files or (
-        file.exists() and any(file.samefile(one) for one in answer.files if Path(one).exists())
-    ):
-        raise Problem(f"{file} is one of the logs; choose another --output")
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"cannot write {file}: {error.strerror}; choose another --output") from error
+    write(text.encode(), file, map(Path, answer.files))
 
 
 def _as_text(answer: Answer) -> str:
     page = io.StringIO()
-    print_answer(answer, Console(file=page, width=_FILE_WIDTH, highlight=False, color_system=None))
+    print_answer(answer, Console(file=page, width=FILE_WIDTH, highlight=False, color_system=None))
     return page.getvalue()
 
 

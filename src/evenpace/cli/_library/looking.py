@@ -25,7 +25,7 @@ from evenpace.library.judges import judges
 from evenpace.library.records import FACETS as OF_TERMS
 from evenpace.library.records import Incident, Source
 from evenpace.library.similar import Neighbour, for_finding, similar
-from evenpace.report.show import terminal
+from evenpace.report.output import terminal
 from evenpace.report.text import pairs
 from evenpace.report.words import line
 from evenpace.terms import say

@@ -16,7 +16,7 @@ from evenpace.library.export import inline
 from evenpace.library.graph import graph
 from evenpace.library.judges import judges_of
 from evenpace.library.records import FACETS
-from evenpace.report.show import terminal
+from evenpace.report.output import terminal
 from evenpace.report.text import pairs
 from evenpace.report.words import line
 from evenpace.terms import Term, facets, label, say
