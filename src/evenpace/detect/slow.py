@@ -30,7 +30,8 @@ class Sample:
     """One iteration of the job: an array each, one number a rank, in seconds.
 
     An `irregular` iteration (with operations that others lack) is ignored. `edges` are the transfer times of
-    point-to-point pairs of global ranks, where known.
+    point-to-point pairs of global ranks, where known. What there was to do, where that is known, one number a
+    rank: `tokens`, `squares` (the sum of squared sequence lengths), `load` (bytes routed to its experts).
     """
 
     iteration: int
@@ -40,6 +41,9 @@ class Sample:
     transfer: Array
     irregular: bool = False
     edges: Mapping[Edge, float] = field(default_factory=dict)
+    tokens: Array | None = None
+    squares: Array | None = None
+    load: Array | None = None
 
     @property
     def duration(self) -> float:

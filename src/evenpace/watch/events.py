@@ -137,6 +137,78 @@ class FindingClosed(Event, frozen=True, kw_only=True):
     iteration: int | None = None
 
 
+class GroupTime(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a communication group did over the slow iterations, beside the groups that do the same work."""
+
+    group: str  # as GroupBook.name says it
+    ranks: list[int]
+    cohort: int  # groups of one cohort are compared with each other
+    seconds: float  # transfer in an iteration, median
+    expected: float  # of its cohort, or of its own healthy iterations
+    bytes: int  # moved in an iteration
+    last: int | None = None  # the rank that entered last most often
+    share_last: float = 0.0  # of its operations
+
+
+class Narrowed(Event, frozen=True, kw_only=True):
+    """Who may be the cause of a slowness, by what the tap saw alone. `cause`: compute, link or unclear."""
+
+    incarnation: int
+    iteration: int
+    cause: str
+    suspects: list[int] = []
+    links: list[tuple[int, int]] = []  # source and target, global ranks
+    groups: list[GroupTime] = []
+    proven: bool = False  # nothing is left for a probe to decide
+    why: str = ""
+
+
+class ComputeProbe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the same piece of arithmetic took on one worker."""
+
+    rank: int
+    seconds: float
+    expected: float  # median of its peers, or its own first healthy measurement where that is lower
+    wrong: int = 0  # values that came out wrong
+
+
+class LinkProbe(msgspec.Struct, frozen=True, kw_only=True):
+    """What one message took from one worker to another."""
+
+    source: int
+    target: int
+    bytes: int
+    seconds: float
+    expected: float
+
+
+class Probed(Event, frozen=True, kw_only=True):
+    """The training paused at an optimizer step, was measured, and went on. `failed`: why it was not."""
+
+    incarnation: int
+    step: int
+    pause: float  # seconds, of the worker that stood longest
+    passes: int  # of link probes, each with all its links at once
+    compute: list[ComputeProbe] = []
+    links: list[LinkProbe] = []
+    slow_ranks: list[int] = []
+    slow_links: list[tuple[int, int]] = []
+    failed: str = ""
+
+
+class Adapted(Event, frozen=True, kw_only=True):
+    """A strategy took effect at a step (`action`: apply or revert), or did not (`failed` says why)."""
+
+    incarnation: int
+    strategy: str
+    action: str
+    step: int
+    pause: float = 0.0  # seconds that training stood still for it
+    counts: list[int] = []  # micro-batches by replica
+    positions: list[int] = []  # position by rank
+    failed: str = ""
+
+
 class CheckpointSkipped(Event, frozen=True, kw_only=True):
     """A checkpoint was not good enough to start from. `moved_to` where it was set aside."""
 
@@ -146,7 +218,11 @@ class CheckpointSkipped(Event, frozen=True, kw_only=True):
 
 
 class Decision(Event, frozen=True, kw_only=True):
-    """What the policy decided, and why. `action`: `none`, `would-restart`, `restart` or `give-up`."""
+    """What the policy decided, and why.
+
+    `action`: `none`, `restart`, `give-up`, `adapt` (apply a strategy), `revert` (take it back), or the first,
+    fourth and fifth with `would-` before it, where the policy only observes.
+    """
 
     incarnation: int
     policy: str
@@ -157,6 +233,10 @@ class Decision(Event, frozen=True, kw_only=True):
     nodes_in: list[str] = []
     checkpoint: str | None = None
     step: int | None = None
+    strategy: str = ""
+    lost: float = 0.0  # seconds that the slowness has cost until now
+    costs: dict[str, float] = {}  # what each strategy costs once, in seconds
+    rates: dict[str, float] = {}  # what goes on being lost under each, in seconds a second
 
 
 class IncarnationEnded(Event, frozen=True, kw_only=True):
@@ -194,6 +274,9 @@ AnyEvent = (
     | WorkerExited
     | FindingRaised
     | FindingClosed
+    | Narrowed
+    | Probed
+    | Adapted
     | CheckpointSkipped
     | Decision
     | IncarnationEnded

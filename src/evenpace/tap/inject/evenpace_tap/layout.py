@@ -37,6 +37,13 @@ HEADER_FIELDS: dict[str, tuple[int, str]] = {
     "stack_ns": (104, "<Q"),  # when `stack` was sampled
     "stack_changes": (112, "<Q"),  # how often the sampled stack differed from the sample before
     "pid_start_ticks": (120, "<Q"),  # field 22 of /proc/PID/stat: tells a reused pid apart
+    # What evenpace.torch says of a loop that uses it; 0 in all others.
+    "plan_version": (128, "<Q"),  # of the plan in force
+    "plan_step": (136, "<Q"),  # from which it was
+    "plan_pause_ns": (144, "<Q"),  # that training stood still for it
+    "micro_batches": (152, "<Q"),  # of this worker's last step
+    "micro_batch_ns": (160, "<Q"),  # median own time of one of them, over the latest steps
+    "loop_step": (168, "<Q"),  # steps that the loop has begun
 }
 NODE_AREA = (256, 256)  # offset, bytes
 MESSAGE_AREA = (512, 1024)  # why the tap is degraded, if it is
@@ -66,7 +73,6 @@ RECORD_FIELDS: tuple[tuple[str, str], ...] = (
 )
 FLAG_POINT_TO_POINT = 1
 FLAG_FAILED = 2  # completed with an error
-FLAG_COMPLETION_UNKNOWN = 4  # the tap may never learn when it completes: a complete_ns of 0 says nothing
 FLAG_COMPLETION_UNKNOWN = 4  # whether it has completed will never be known: no evidence of a stall
 
 KINDS = (
@@ -89,12 +95,22 @@ KINDS = (
     "recv",
     "recv_any_source",
     "barrier",
+    "work",  # no operation: what a step has to do, by evenpace.torch.work; bytes: tokens, wait_ns: Σ length²
 )
 
 # Beside PATH.ring lies PATH.groups: JSON lines {"key": group, "name": ..., "ranks": [global ranks], "ns":
 # monotonic}; the last line for a key wins (a key may be reused after a group is destroyed).
 GROUPS_SUFFIX = ".groups"
 RING_SUFFIX = ".ring"
+
+# The controller's word to a worker, and a worker's offers; each a JSON object, put there whole by a rename.
+# PATH.probe: {"version", "step", "socket"}: pause after that optimizer step and ask at that Unix socket.
+# PATH.plan, for rank 0: {"version", "counts": [micro-batches by replica]} or {"version", "positions": [by
+# rank]}. PATH.offer, by rank 0: {"microbatches": {"total", "replicas": [[global ranks]]}, "positions":
+# {"pipeline", "data", "ranks": [position by rank], "bytes": [state bytes by stage]}}, whichever it can do.
+PROBE_SUFFIX = ".probe"
+PLAN_SUFFIX = ".plan"
+OFFER_SUFFIX = ".offer"
 
 
 def field_struct(name: str) -> tuple[int, struct.Struct]:
