@@ -50,6 +50,12 @@ class RingHeader:
     stack_ns: int
     stack_changes: int
     pid_start_ticks: int
+    plan_version: int
+    plan_step: int
+    plan_pause_ns: int
+    micro_batches: int
+    micro_batch_ns: int
+    loop_step: int
     node: str
     message: str
     exception: str
