@@ -65,6 +65,7 @@ _Static_assert(offsetof(struct header, lost) == 88, "the header differs from lay
 _Static_assert(sizeof(struct record) == 80, "the record differs from layout.py");
 
 enum { POINT_TO_POINT = 1, FAILED = 2, COMPLETION_UNKNOWN = 4 };
+enum { WORK = 19 }; /* the kind that is no operation */
 
 static struct header *_Atomic ring; /* null: not recording */
 static size_t ring_bytes;
@@ -94,6 +95,14 @@ static struct record *slot(struct header *to, uint64_t index) {
 static struct record *find(struct header *in, uint64_t index) {
   struct record *record = slot(in, index);
   return atomic_load_explicit(&record->marker, memory_order_acquire) == index + 1 ? record : NULL;
+}
+
+/* The record to be written at that index: empty, and invalid until its marker is set. */
+static struct record *cleared(struct header *to, uint64_t index) {
+  struct record *record = slot(to, index);
+  atomic_store(&record->marker, 0);
+  memset((char *)record + 8, 0, sizeof *record - 8);
+  return record;
 }
 
 static bool lock(atomic_flag *flag) {
@@ -398,9 +407,7 @@ static bool begin(struct header *to, const struct operation *operation, void *gr
     return false;
   }
   uint64_t index = atomic_fetch_add(&to->head, 1);
-  struct record *record = slot(to, index);
-  atomic_store(&record->marker, 0);
-  memset((char *)record + 8, 0, sizeof *record - 8);
+  struct record *record = cleared(to, index);
   record->enter_ns = time;
   record->bytes = bytes;
   record->group = (uint64_t)group;
@@ -659,6 +666,21 @@ EXPORT int evenpace_tap_open(const char *path) {
   dtype_bytes = in_torch("aoti_torch_dtype_element_size");
   atomic_store(&ring, to);
   return 0;
+}
+
+/* Record what a step has to do: no operation, and complete at once. */
+EXPORT void evenpace_tap_work(uint64_t tokens, uint64_t squares) {
+  struct header *to = recording();
+  if (!to) return;
+  uint64_t index = atomic_fetch_add(&to->head, 1), time = now();
+  struct record *record = cleared(to, index);
+  record->enter_ns = record->return_ns = record->complete_ns = time;
+  record->wait_ns = squares;
+  record->bytes = tokens;
+  record->peer = -1;
+  record->kind = WORK;
+  record->thread = thread_id();
+  atomic_store_explicit(&record->marker, index + 1, memory_order_release);
 }
 
 /* Stop recording. The memory stays mapped: another thread may be about to write a last completion. */

@@ -69,6 +69,10 @@ class Session:
             unseen = ", ".join(self._groups.unseen)
             self.ring.note("groups", f"not seen: operations of groups {unseen}: unknown backend")
 
+    def work(self, tokens: int, squares: int) -> None:
+        """Write a record of kind "work" by whoever writes the records of this ring."""
+        (self._native or self.ring).work(tokens, squares)
+
     def _sees(self, backend: int) -> bool:
         return self._native is None or self._native.binds(backend)
 
@@ -145,6 +149,11 @@ def _session() -> Session | None:
                 _State.refused = True
                 sys.stderr.write(f"evenpace: no ring for this worker, so it is not watched: {error}\n")
         return _State.session
+
+
+def current() -> Session | None:
+    """Return this worker's session where it has one by now."""
+    return _State.session
 
 
 def _forget() -> None:
