@@ -9,6 +9,7 @@ are ended, and the exit code is 1.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import importlib
 import os
 import signal
@@ -64,17 +65,26 @@ def fork(rank: int, world_size: int, port: int, script: str, arguments: list[str
     pid = os.fork()
     if pid:
         return pid
+    if prefix := os.environ.get("EVENPACE_BENCH_NETNS"):
+        enter_network(f"{prefix}{rank}")
     os.environ.update(
         RANK=str(rank),
         LOCAL_RANK="0",
         WORLD_SIZE=str(world_size),
         LOCAL_WORLD_SIZE="1",
-        MASTER_ADDR="127.0.0.1",
+        MASTER_ADDR=os.environ.get("EVENPACE_BENCH_MASTER", "127.0.0.1"),
         MASTER_PORT=str(port),
         EVENPACE_NODE=node_of(rank),
     )
     run(script, arguments)
     raise AssertionError("run never returns")
+
+
+def enter_network(namespace: str) -> None:
+    """Go into a network namespace that `ip netns` made (see failslow/netns.py)."""
+    with Path("/run/netns", namespace).open() as handle:
+        if ctypes.CDLL(None, use_errno=True).setns(handle.fileno(), 0):
+            raise OSError(ctypes.get_errno(), f"cannot enter the network namespace {namespace}")
 
 
 def run(script: str, arguments: list[str]) -> None:

@@ -19,10 +19,14 @@ RANKS = 4
 
 
 class Watched:
-    """Run `script` (a file of examples/) with arguments on RANKS ranks, each on its own emulated node."""
+    """Run `script` (a file of examples/) with arguments on `ranks` ranks, each on its own emulated node."""
 
     def __init__(
-        self, script: str, arguments: list[str], environment: Mapping[str, str] | None = None
+        self,
+        script: str,
+        arguments: list[str],
+        environment: Mapping[str, str] | None = None,
+        ranks: int = RANKS,
     ) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="evenpace-bench-", ignore_cleanup_errors=True)
         self.home = Path(self._temporary.name)
@@ -30,7 +34,7 @@ class Watched:
         job = [
             sys.executable,
             str(ROOT / "benchmarks" / "forkrun.py"),
-            str(RANKS),
+            str(ranks),
             str(ROOT / "examples" / script),
         ]
         command = [sys.executable, "-m", "evenpace", "run", f"--run-dir={self.folder}", "--quiet", "--", *job]
