@@ -85,8 +85,8 @@ def _print(answers: Sequence[Answer], lang: str) -> None:
     from rich.text import Text
 
     from evenpace.report.output import terminal
-    from evenpace.report.words import line
     from evenpace.terms import say
+    from evenpace.terms.spelling import line
 
     console = terminal()
     for answer in answers:
@@ -107,7 +107,7 @@ def _meaning(meaning: Meaning, lang: str) -> Any:
     from rich.text import Text
 
     from evenpace.report.text import pairs
-    from evenpace.report.words import clean, line
+    from evenpace.terms.spelling import clean, line
 
     head = Text(line(meaning.title.say(lang, meaning.details)), style="bold")
     rows = [(label, clean(value)) for label, value in _rows(meaning, lang) if value]
@@ -115,8 +115,9 @@ def _meaning(meaning: Meaning, lang: str) -> Any:
 
 
 def _rows(meaning: Meaning, lang: str) -> Iterator[tuple[str, str]]:
-    from evenpace.report.words import fault, percent
+    from evenpace.report.words import fault
     from evenpace.terms import say
+    from evenpace.terms.spelling import percent
 
     standing = say(f"explain-standing-{meaning.standing}", lang)
     if meaning.certainty is not None:
@@ -165,8 +166,8 @@ def _incidents(answer: Answer, lang: str) -> list[Any]:
     from rich.text import Text
 
     from evenpace.report.text import pairs
-    from evenpace.report.words import line
     from evenpace.terms import say
+    from evenpace.terms.spelling import line
 
     links = [(link.id, line(link.why)) for link in _alike(answer, lang)]
     if not links:

@@ -39,7 +39,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except Problem as problem:
-            from evenpace.report.words import line
+            from evenpace.terms.spelling import line
 
             raise Problem(line(str(problem))) from problem
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from evenpace.report.iterations import Floats, thin
 from evenpace.report.story import Raised, Story
-from evenpace.report.words import clock, duration, listed
+from evenpace.report.words import clock, listed
+from evenpace.terms.spelling import duration
 
 WIDTH, HEIGHT = 1000.0, 260.0  # of the static drawing, without its margins
 _POINTS = 4000

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenpace.report.iterations import Floats, Grid
 from evenpace.report.story import Incarnation, Story
-from evenpace.report.words import duration, line
+from evenpace.terms.spelling import duration, line
 
 _ROWS, _COLUMNS = 256, 600
 _TABLE_ROWS, _TABLE_COLUMNS = 64, 8

@@ -18,8 +18,9 @@ from evenpace.report import view
 from evenpace.report.page import harmless, templates
 from evenpace.report.story import Story
 from evenpace.report.verdict import outcome, state, timeline, verdict
-from evenpace.report.words import clock, duration, line, percent
+from evenpace.report.words import clock
 from evenpace.terms import say
+from evenpace.terms.spelling import duration, line, percent
 
 _HERE = Path(__file__).parent
 _VENDOR = _HERE / "vendor" / "uplot"

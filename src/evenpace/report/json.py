@@ -14,7 +14,7 @@ from evenpace.report.incidents import alike
 from evenpace.report.loss import lost
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.verdict import state, verdict
-from evenpace.report.words import line
+from evenpace.terms.spelling import line
 from evenpace.watch.events import stamp
 
 

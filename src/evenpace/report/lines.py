@@ -6,8 +6,9 @@ from statistics import median
 
 from evenpace.report.story import Story
 from evenpace.report.verdict import choice, outcome, reason
-from evenpace.report.words import duration, line, sentence
+from evenpace.report.words import sentence
 from evenpace.terms import say
+from evenpace.terms.spelling import duration, line
 from evenpace.watch import events as ev
 
 

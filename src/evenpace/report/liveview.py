@@ -14,8 +14,9 @@ from evenpace.report.loss import under
 from evenpace.report.story import Incarnation, Story
 from evenpace.report.text import SEVERITY_STYLE
 from evenpace.report.verdict import deed, outcome, state
-from evenpace.report.words import clock, duration, line, sentence, sparkline
+from evenpace.report.words import clock, sentence, sparkline
 from evenpace.terms import say
+from evenpace.terms.spelling import duration, line
 
 _RECENT = 20  # iterations over which workers are compared
 _HISTORY = 400  # iterations in the sparkline, at most

@@ -10,8 +10,9 @@ from rich.text import Text
 from evenpace.report import view
 from evenpace.report.story import Story
 from evenpace.report.verdict import timeline, verdict
-from evenpace.report.words import clock, duration, line, percent, sparkline
+from evenpace.report.words import clock, sparkline
 from evenpace.terms import say
+from evenpace.terms.spelling import duration, line, percent
 
 MOST_WORKERS = 16
 SEVERITY_STYLE = {"critical": "bold red", "warning": "bold yellow", "info": "bold"}

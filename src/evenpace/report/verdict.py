@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from evenpace.findings import Severity
 from evenpace.report.story import Incarnation, Raised, Story
-from evenpace.report.words import clock, fault, line, percent, sentence, uncapped, who
+from evenpace.report.words import clock, fault, sentence, uncapped, who
 from evenpace.terms import say
 from evenpace.terms.retell import retell
+from evenpace.terms.spelling import line, percent
 from evenpace.watch import events as ev
 
 _STATES = ("finished", "failed", "stopped", "interrupted", "running", "unknown")

@@ -14,19 +14,9 @@ from evenpace.report.iterations import Floats
 from evenpace.report.loss import Lost, lost
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.verdict import deed, outcome, reason, state
-from evenpace.report.words import (
-    clean,
-    clock,
-    date,
-    duration,
-    evidence,
-    fault,
-    line,
-    percent,
-    ranges,
-    who,
-)
+from evenpace.report.words import clock, date, evidence, fault, who
 from evenpace.terms import say
+from evenpace.terms.spelling import clean, duration, line, percent, ranges
 
 _MOST_EVIDENCE = 16
 

@@ -17,9 +17,9 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from evenpace.report.words import clean
 from evenpace.serve.security import LARGEST_UPLOAD
 from evenpace.serve.state import Refused
+from evenpace.terms.spelling import clean
 
 MOST_FILES = 512
 MOST_PASTED = 8 << 20  # bytes of the field for text, which is kept in memory

@@ -9,7 +9,7 @@ from evenpace.cli._library.output import put_json
 from evenpace.library.catalogue import files as of_folder
 from evenpace.library.catalogue import home
 from evenpace.library.validate import validate as flaws_of
-from evenpace.report.words import line
+from evenpace.terms.spelling import line
 
 
 def validate(files: Sequence[Path], folder: Path | None, form: str) -> int:

@@ -27,8 +27,8 @@ from evenpace.library.records import Incident, Source
 from evenpace.library.similar import Neighbour, for_finding, similar
 from evenpace.report.output import terminal
 from evenpace.report.text import pairs
-from evenpace.report.words import line
 from evenpace.terms import say
+from evenpace.terms.spelling import line
 
 _LARGEST_FINDING = 8 * 1024 * 1024
 _FIELDS = (

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evenpace.library.export import visible
-from evenpace.report.words import clean
+from evenpace.terms.spelling import clean
 
 SCHEMA = 1
 

@@ -18,8 +18,8 @@ from evenpace.library.judges import judges_of
 from evenpace.library.records import FACETS
 from evenpace.report.output import terminal
 from evenpace.report.text import pairs
-from evenpace.report.words import line
 from evenpace.terms import Term, facets, label, say
+from evenpace.terms.spelling import line
 
 _TOP = 10
 

@@ -12,8 +12,9 @@ from evenpace.diagnose.telling import finding, quotation
 from evenpace.findings import Evidence, Finding, IncidentLink, Subject
 from evenpace.report.incidents import alike
 from evenpace.report.view import Card, card_of, victims
-from evenpace.report.words import date, line, who
+from evenpace.report.words import date, who
 from evenpace.terms import say
+from evenpace.terms.spelling import line
 from evenpace.watch.events import seconds
 
 MOST_VICTIMS = 12  # that are named one by one

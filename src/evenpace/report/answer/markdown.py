@@ -12,8 +12,9 @@ from evenpace.findings import Evidence, Finding
 from evenpace.report.answer import Answer, card
 from evenpace.report.answer.text import closing
 from evenpace.report.view import Card
-from evenpace.report.words import clean, evidence
+from evenpace.report.words import evidence
 from evenpace.terms import say
+from evenpace.terms.spelling import clean
 
 # Words that code hosts make links of by themselves: @people, #issues, addresses.
 _LINKS = re.compile(r"@|#\d|://|www\.|\b(?:GH|gh)-\d|mailto:")

@@ -13,8 +13,9 @@ from evenpace.findings import Evidence, Finding
 from evenpace.report.answer import Answer, accused
 from evenpace.report.answer.json import written
 from evenpace.report.answer.text import closing
-from evenpace.report.words import clean, fault, line
+from evenpace.report.words import fault
 from evenpace.terms import UnknownTerm, say, term
+from evenpace.terms.spelling import clean, line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"critical": "error", "warning": "warning", "info": "note"}

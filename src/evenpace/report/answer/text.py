@@ -16,8 +16,9 @@ from evenpace.findings import Evidence, Finding
 from evenpace.report.answer import Answer, card
 from evenpace.report.text import SEVERITY_STYLE
 from evenpace.report.view import Card
-from evenpace.report.words import evidence, line
+from evenpace.report.words import evidence
 from evenpace.terms import say
+from evenpace.terms.spelling import line
 
 MOST_FINDINGS = 6  # that are shown whole
 MOST_LINES = 8  # of a finding's proof
