@@ -1,0 +1,1 @@
+"""Uneven micro-batches: a slow replica gets fewer of them (S2)."""
