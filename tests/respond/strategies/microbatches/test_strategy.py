@@ -65,7 +65,7 @@ def test_a_replica_is_as_slow_as_its_slowest_rank(strategy: Strategy) -> None:
         (replace(TROUBLE, cause=Cause.LINK), JOB),
         (TROUBLE, replace(JOB, microbatches=None)),
         (TROUBLE, replace(JOB, micro_batch={0: 0.1, 1: 0.1, 2: 0.1})),
-        (TROUBLE, replace(JOB, micro_batch={0: 0.1, 1: 0.1, 2: 0.1, 3: 0.101})),
+        (TROUBLE, replace(JOB, micro_batch=dict.fromkeys(range(4), 0.1), own=dict.fromkeys(range(4), 0.8))),
         (TROUBLE, replace(JOB, microbatches=MicroBatchOffer(4, OFFER.replicas), counts=(1, 1, 1, 1))),
         (TROUBLE, replace(JOB, microbatches=MicroBatchOffer(32, ()), counts=())),
     ],
