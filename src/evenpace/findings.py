@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from evenpace.terms import phrases, say
 from evenpace.terms.retell import retell
 
 SCHEMA = 1
+_T = TypeVar("_T")
 
 
 class Severity(StrEnum):
@@ -34,6 +35,13 @@ class Outcome(StrEnum):
     NOT_APPLICABLE = "not-applicable"
     NO_DATA = "no-data"
     ERROR = "error"
+
+
+def several(value: _T | list[_T] | tuple[_T, ...] | None) -> tuple[_T, ...]:
+    """Return a value, several, or None as a tuple."""
+    if value is None:
+        return ()
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 @dataclass(frozen=True, slots=True)

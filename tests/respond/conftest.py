@@ -16,6 +16,7 @@ from evenpace.respond.clock import Clock
 from evenpace.respond.interrupts import Interrupts
 from evenpace.respond.launchers.local import LocalLauncher
 from evenpace.respond.launchers.processes import kill_all, members
+from evenpace.respond.mitigation.probes import Prober
 from evenpace.respond.parts import Parts
 from evenpace.respond.recorder import Recorder
 from evenpace.respond.supervisor import Supervisor
@@ -52,6 +53,10 @@ def tap(
 ) -> TapEnvironment:
     note = os.environ.get("FAKE_TAP_NOTE", "")
     return TapEnvironment({**base, "EVENPACE_TAP": "python" if note else "native"}, note)
+
+
+def prober(incarnation: int, rings: Mapping[int, Path]) -> Prober:
+    raise AssertionError("nothing is measured here")
 
 
 @dataclass
@@ -150,6 +155,7 @@ def supervised(tmp_path: Path) -> Iterator[Callable[..., Run]]:
             watch=lambda number, rings, logs: FakeWatcher(number, rings, logs, say),
             tap=tap,
             interrupts=interrupts or Interrupts(),
+            prober=prober,
             clock=clock,
         )
         return Run(folder, Supervisor(started, parts), recorder)

@@ -25,7 +25,7 @@ Maker = Callable[..., Finding]
 def parts(tmp_path: Path) -> Iterator[Parts]:
     writer = EventWriter(tmp_path / "events", print)
     none: Any = None
-    yield Parts(none, none, Recorder(writer), none, none, none, clock=Clock())
+    yield Parts(none, none, Recorder(writer), none, none, none, none, clock=Clock())
     writer.close()
 
 

@@ -49,7 +49,7 @@ def test_how_an_adopted_agent_ended_is_told_by_its_workers(
     end = WorkerExited(time=T, incarnation=0, rank=0, node="here", pid=9, how=how, code=code)
     adopted: Any = Adopted(end)
     nothing: Any = None
-    parts = Parts(nothing, adopted, recorder, adopted, nothing, nothing, clock=Clock())
+    parts = Parts(nothing, adopted, recorder, adopted, nothing, nothing, nothing, clock=Clock())
     incarnation = Incarnation(0, {"here": tmp_path / "here.log"}, tmp_path, adopted, parts)
     incarnation.look()
     assert incarnation.ended

@@ -182,7 +182,7 @@ def test_no_rule_is_ever_broken(
 
 
 def test_every_reason_has_its_sentence_and_every_fault_its_term() -> None:
-    for phrase in ("slow", "not-critical", "same-fault", "budget", "unexplained", "software", "no-culprit",
+    for phrase in ("not-critical", "same-fault", "budget", "unexplained", "software", "no-culprit",
                    "unsure", "first-time", "cap", "too-few", "replace", "shrink"):  # fmt: skip
         assert set(LANGUAGES) <= phrases()[f"decision-{phrase}"].keys()
     for fault in policy.SLOW | policy.NEVER_EVICTS | policy.EVICTS_AT_SECOND | policy.SOFTWARE:

@@ -70,7 +70,7 @@ class Asked:
     type=click.Choice(POLICIES),
     default="observe",
     show_default=True,
-    help="observe only says what restart would do.",
+    help="observe only says what it would do; adapt acts on the running job; restart also restarts it.",
 )
 @click.option("--checkpoint-dir", type=click.Path(path_type=Path), help="Where the script keeps checkpoints.")
 @click.option(

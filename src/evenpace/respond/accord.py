@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from evenpace.diagnose.engine import Diagnosis, diagnose
 from evenpace.diagnose.model import Case
 from evenpace.diagnose.telling import finding as told
-from evenpace.findings import Finding, Subject, Terms
+from evenpace.findings import Finding, Subject, Terms, several
 from evenpace.respond.nodelogs import exceptions, recorded_rank
-from evenpace.respond.placing import Crew, Place, place, several, subject_at
+from evenpace.respond.placing import Crew, Place, place, subject_at
 from evenpace.respond.policy import SLOW, SURE
 
 GENERIC = frozenset({"collective-desync", "node-lost", "user-code-exception", "worker-killed"})

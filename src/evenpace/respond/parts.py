@@ -17,6 +17,7 @@ from evenpace.watch.events import WatchDegraded
 from evenpace.watch.runfolder import RunFolder
 
 if TYPE_CHECKING:
+    from evenpace.respond.mitigation.probes import ProberFactory
     from evenpace.watch.watcher import WatcherFactory
 
 
@@ -57,6 +58,7 @@ class Parts:
     watch: WatcherFactory
     tap: Tap
     interrupts: Interrupts
+    prober: ProberFactory
     mirror: Mirror | None = None
     clock: Clock = field(default_factory=Clock)
     lang: str = "en"

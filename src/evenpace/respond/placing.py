@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from evenpace.diagnose.engine import Diagnosis
 from evenpace.diagnose.model import Case, Identity
-from evenpace.findings import Subject
+from evenpace.findings import Subject, several
 from evenpace.respond.nodelogs import recorded_rank
 from evenpace.respond.policy import evicts_at_once
 from evenpace.watch.events import WorkerJoined
@@ -45,13 +45,6 @@ class Place:
         if self.ranks and ranks:
             return self.ranks <= ranks
         return bool(self.nodes) and self.nodes <= frozenset(several(subject.node))
-
-
-def several(value: _T | list[_T] | tuple[_T, ...] | None) -> tuple[_T, ...]:
-    """Return a value, several, or None as a tuple."""
-    if value is None:
-        return ()
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 def place(diagnosis: Diagnosis, case: Case, crew: Crew) -> Place:

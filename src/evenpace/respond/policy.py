@@ -1,8 +1,8 @@
 """Decide what a finding calls for. Pure: a finding and the situation in, a verdict out.
 
 Only critical findings act. A node is taken out only for a confident finding that names it, and never for what
-the program itself does wrong; whatever else failed is restarted in place. Slow findings never restart the job
-here: what a restart costs is more than what the slowness has cost so far.
+the program itself does wrong; whatever else failed is restarted in place. Slow findings are weighed by the
+planner (`mitigation`), which asks here only whether their node may be taken out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from evenpace.findings import Finding, Severity
 
-POLICIES = ("observe", "restart")
+POLICIES = ("observe", "adapt", "restart")  # each may do what those before it may
 SURE = 0.8  # the confidence that an eviction takes
 SLOW = frozenset({"communication-slow", "non-communication-slow", "slow-throughput"})
 # What the program or the whole job does: another node would do the same.
@@ -118,9 +118,7 @@ class Verdict:
 
 def decide(finding: Finding | None, position: Position, situation: Situation) -> Verdict:
     """Decide about an open finding, or (None) about a job that failed without one."""
-    if finding is not None and finding.fault in SLOW:
-        return Verdict("none", "decision-slow")
-    if finding is not None and finding.severity is not Severity.CRITICAL:
+    if finding is not None and (finding.severity is not Severity.CRITICAL or finding.fault in SLOW):
         return Verdict("none", "decision-not-critical")
     restart = "restart" if situation.policy == "restart" else "would-restart"
     give_up = "give-up" if situation.policy == "restart" else "none"
@@ -131,6 +129,18 @@ def decide(finding: Finding | None, position: Position, situation: Situation) ->
     if finding is None:
         return Verdict(restart, "decision-unexplained")
     return _with_nodes(restart, finding, situation)
+
+
+def is_pace(finding: Finding) -> bool:
+    """Tell whether a finding is about the pace of a job that goes on: the planner's business."""
+    return (finding.phrase or "").startswith("slow-")
+
+
+def decide_slow(finding: Finding, situation: Situation) -> Verdict:
+    """Decide what a restart for a slow finding would do; it takes no node out where the rules keep it."""
+    if situation.restarts >= situation.limits.restarts:
+        return Verdict("none", "decision-budget", {"restarts": situation.limits.restarts})
+    return _with_nodes("restart", finding, situation)
 
 
 def evicts_at_once(fault: str) -> bool:

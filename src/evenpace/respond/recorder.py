@@ -42,6 +42,10 @@ class Recorder:
         """Return how many events could not be written."""
         return self._writer.lost
 
+    def listen(self, listener: Listener) -> None:
+        """Let one more hear of every event that is written from now on."""
+        self._listeners.append(listener)
+
     def load(self, event: Event) -> None:
         """Take in an event of the log; what a watcher says again after that is not written again."""
         self._note(event)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from evenpace.respond.attach import reload
 from evenpace.respond.interrupts import Interrupts
 from evenpace.respond.launchers.local import LocalLauncher
 from evenpace.respond.mirror import Mirror
+from evenpace.respond.mitigation.probes import Prober
 from evenpace.respond.parts import Parts
 from evenpace.respond.recorder import Listener, Recorder
 from evenpace.respond.supervisor import Supervisor
@@ -71,13 +72,28 @@ def _supervise(
     try:
         with Interrupts() as interrupts:
             parts = Parts(
-                folder, launcher, recorder, Watcher, environment, interrupts, mirror=mirror, lang=around.lang
+                folder,
+                launcher,
+                recorder,
+                Watcher,
+                environment,
+                interrupts,
+                prober,
+                mirror=mirror,
+                lang=around.lang,
             )
             return act(Supervisor(job, parts))
     finally:
         if mirror:
             mirror.close()
         around.tell(say("say-run-folder", around.lang, folder=_short(folder)))
+
+
+def prober(incarnation: int, rings: Mapping[int, Path]) -> Prober:
+    """Return what measures the workers of an incarnation."""
+    from evenpace.respond.probing import Probing
+
+    return Probing(incarnation, rings)
 
 
 @contextmanager

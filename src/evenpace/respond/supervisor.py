@@ -19,6 +19,7 @@ from evenpace.respond.checkpoints import Checkpoint, Skipped, newest_valid, set_
 from evenpace.respond.incarnation import POLL, Incarnation
 from evenpace.respond.interrupts import ENDING
 from evenpace.respond.judging import Cause, decision, judge
+from evenpace.respond.mitigation.mitigation import Mitigation
 from evenpace.respond.parts import Parts
 from evenpace.respond.starting import start
 from evenpace.watch.events import (
@@ -48,6 +49,8 @@ class Supervisor:
         self._recorder = parts.recorder
         self._clock = parts.clock
         self._interrupts: list[int] = []
+        self._mitigation = Mitigation(parts, parts.prober)
+        self._recorder.listen(self._mitigation.hear)
 
     def run(self) -> int:
         """Start the job and keep it going; raises Problem where it cannot be started."""
@@ -110,7 +113,7 @@ class Supervisor:
             else:
                 if ended:
                     incarnation.settle()
-                cause = judge(incarnation, self._parts)
+                cause = judge(incarnation, self._parts) or self._mitigation.look()
             if ended or cause is not None:
                 return cause
             self._clock.sleep(POLL)
@@ -153,7 +156,7 @@ class Supervisor:
         outcome = "failed" if incarnation.ended else "stopped"
         self._ended(incarnation, outcome, incarnation.exit_code if incarnation.ended else None)
         checkpoint = self._checkpoint()
-        event = decision(cause.verdict, cause.finding, incarnation, self._parts)
+        event = decision(cause, incarnation.number, self._parts)
         if checkpoint:
             event = replace(event, checkpoint=str(checkpoint.path), step=checkpoint.step)
         self._recorder.write(event)
@@ -192,7 +195,7 @@ class Supervisor:
         )
 
     def _give_up(self, incarnation: Incarnation, cause: Cause) -> int:
-        self._recorder.write(decision(cause.verdict, cause.finding, incarnation, self._parts))
+        self._recorder.write(decision(cause, incarnation.number, self._parts))
         self._close_findings(incarnation, "ended")
         self._ended(incarnation, "failed", incarnation.exit_code if incarnation.ended else None)
         return self._over("failed", GAVE_UP)

@@ -1,0 +1,75 @@
+"""One stretch of slowness: what it has cost, what is known of its cause, what was tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from evenpace.findings import Finding, several
+from evenpace.respond.strategies import Cause, Edge
+from evenpace.watch.events import FindingRaised, Narrowed, Probed
+
+LOST = "seconds an iteration lost"  # evidence of a finding
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """Who it is, by the finding, what was narrowed and the probes; `sure` where nothing is left to probe."""
+
+    cause: Cause
+    ranks: tuple[int, ...] = ()
+    links: tuple[Edge, ...] = ()
+    sure: bool = False
+
+
+@dataclass(slots=True)
+class Episode:
+    """A slow finding and its loss in seconds: in total, and since the strategy in force was changed."""
+
+    raised: FindingRaised
+    onset: int
+    healthy: float
+    lost: float = 0.0
+    total: float = 0.0
+    narrowed: Narrowed | None = None
+    probed: Probed | None = None
+    refused: set[str] = field(default_factory=set)  # strategies that failed, or did not help
+    told: set[str] = field(default_factory=set)  # what was decided and recorded
+    over: bool = False  # relieved; still there where a strategy is in force that may be why
+
+    def lose(self, duration: float) -> None:
+        """Count one iteration's loss."""
+        loss = max(0.0, duration - self.healthy)
+        self.lost += loss
+        self.total += loss
+
+    def suspicion(self) -> Suspicion:
+        """Return what is known of the cause."""
+        named = _named(self.raised.finding)
+        if named is not None:
+            return named
+        if self.probed is not None and (self.probed.slow_ranks or self.probed.slow_links):
+            links = tuple((source, target) for source, target in self.probed.slow_links)
+            ranks = tuple(self.probed.slow_ranks)
+            return Suspicion(Cause.LINK if links else Cause.COMPUTE, ranks, links, sure=True)
+        if self.narrowed is None:
+            return Suspicion(Cause.UNCLEAR)
+        links = tuple((source, target) for source, target in self.narrowed.links)
+        cause = Cause(self.narrowed.cause)
+        return Suspicion(cause, tuple(self.narrowed.suspects), links, sure=self.narrowed.proven)
+
+
+def surplus(finding: Finding) -> float:
+    """Return what the finding says an iteration loses, in seconds; 0 where it says nothing."""
+    found = [item.value for item in finding.evidence if item.metric == LOST]
+    return float(found[0]) if found and isinstance(found[0], int | float) else 0.0
+
+
+def _named(finding: Finding) -> Suspicion | None:
+    """Return whom the finding itself names, if anybody."""
+    ranks = tuple(several(finding.subject.rank))
+    if finding.subject.kind == "link":
+        return Suspicion(Cause.LINK, (), ((ranks[0], ranks[1]),), sure=True) if len(ranks) == 2 else None
+    if not ranks:
+        return None
+    cause = Cause.LINK if finding.fault == "communication-slow" else Cause.COMPUTE
+    return Suspicion(cause, ranks, (), sure=True)
