@@ -1,0 +1,121 @@
+"""Micro-batches that replicas share unevenly where one is slow; gradients and samples stay the same.
+
+A step has `total` micro-batches, numbered over all replicas: replica i takes those from the sum of the counts
+before its own on. Each is scaled by D / M (D replicas, M micro-batches): averaged over replicas, the gradient
+is the mean over all M, whatever the split. (The weighting is that of LB-BSP, SoCC '20.)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import TracebackType
+
+import torch.distributed as dist
+from torch import nn
+
+from evenpace.torch import layouts, telling
+from evenpace.torch.agreement import Agreement
+from evenpace.torch.reduction import Reduction
+from evenpace.torch.stopwatch import Pace, stopwatch
+
+
+@dataclass(frozen=True, slots=True)
+class MicroBatch:
+    """One of this replica's micro-batches: `index` of all in the step, `scale` for its mean loss.
+
+    In the `last` of this replica gradients are averaged over replicas.
+    """
+
+    index: int
+    scale: float
+    last: bool
+    _reduction: Reduction = field(repr=False, compare=False)
+
+    def sync(self) -> AbstractContextManager[None]:
+        """Return the context for forward and backward: gradients meet other replicas' in the last only."""
+        return self._reduction.context(self.last)
+
+
+class MicroBatches:
+    """Share `total` micro-batches a step between replicas, evenly until evenpace has another plan.
+
+    `group` is the process group over which replicas average gradients (of an HSDP mesh, that of its
+    replicating dimension); without it each rank is a replica. Make it on all ranks, after DDP or FSDP.
+    Raises ValueError where `model` could deadlock, or where there are fewer micro-batches than replicas.
+    """
+
+    def __init__(self, total: int, *, model: nn.Module, group: dist.ProcessGroup | None = None) -> None:
+        self.replicas = layouts.replicas_of(group)
+        if total < len(self.replicas):
+            raise ValueError(f"{total} micro-batches are too few for {len(self.replicas)} replicas: one each")
+        layouts.check(model, self.replicas)
+        self.total = total
+        self.counts = even(total, len(self.replicas))
+        self._own = next(i for i, ranks in enumerate(self.replicas) if dist.get_rank() in ranks)
+        self._reduction = Reduction(model)
+        self._agreement = Agreement("counts", len(self.replicas), self._refuse)
+        self._stopwatch, self._pace, self._steps = stopwatch(), Pace(), 0
+        if dist.get_rank() == 0:
+            telling.offer("microbatches", {"total": total, "replicas": [list(one) for one in self.replicas]})
+
+    def step(self) -> Iterator[MicroBatch]:
+        """Begin a step and yield this replica's micro-batches of it; every rank calls it once a step."""
+        self._begin()
+        first, mine = sum(self.counts[: self._own]), self.counts[self._own]
+        scale = len(self.replicas) / self.total
+        seconds: list[float] = []
+        for index in range(first, first + mine - 1):
+            self._stopwatch.start()
+            yield MicroBatch(index, scale, False, self._reduction)
+            seconds += self._stopwatch.stop()
+        yield MicroBatch(
+            first + mine - 1, scale, True, self._reduction
+        )  # not timed: it waits for other replicas
+        telling.tell(micro_batches=mine, micro_batch_ns=self._pace.step(seconds))
+
+    def token_scale(self, tokens: int) -> float:
+        """Return the scale for a *sum* of losses, where the loss is a mean over the step's `tokens`.
+
+        They are those of the whole step, of all ranks; micro-batches may then differ in size.
+        """
+        return (self._reduction.ranks or len(self.replicas)) / tokens
+
+    def close(self) -> None:
+        """End before the process groups do."""
+        self._agreement.close()
+
+    def __enter__(self) -> MicroBatches:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close, unless an error ends the loop: then others may not answer any more."""
+        if kind is None:
+            self.close()
+
+    def _begin(self) -> None:
+        began = time.perf_counter_ns()
+        self._steps += 1
+        telling.tell(loop_step=self._steps)
+        plan = self._agreement.step()
+        if plan is None:
+            return
+        self.counts = plan.values
+        pause = time.perf_counter_ns() - began
+        telling.tell(plan_step=self._steps, plan_pause_ns=pause, plan_version=plan.version)
+
+    def _refuse(self, counts: Sequence[int]) -> str:
+        """Say what is wrong with counts, nothing where they are good."""
+        if min(counts) < 1:
+            return "each replica needs one micro-batch or more"
+        return "" if sum(counts) == self.total else f"{sum(counts)} micro-batches instead of {self.total}"
+
+
+def even(total: int, replicas: int) -> tuple[int, ...]:
+    """Return equal counts, or one more for the first replicas."""
+    return tuple(total // replicas + (i < total % replicas) for i in range(replicas))
