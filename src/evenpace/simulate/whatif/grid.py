@@ -1,0 +1,156 @@
+"""A trace as a block of numbers: operation by replica by step, complete, with what was left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenpace.errors import Problem
+from evenpace.simulate.traces.model import Floats, Ints, Trace
+from evenpace.simulate.whatif.kinds import KNOWN
+
+USUAL = 0.5  # share of replicas and steps in which an operation must be, or it is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a replica's step, the same in all replicas and steps."""
+
+    type: str
+    stage: int  # index into Grid.stages
+    seq: int
+    mb: int
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What of a trace the replay does not hold; each is said."""
+
+    unknown: dict[str, int] = field(default_factory=dict)  # type of operation → how many
+    rare: int = 0  # operations that most steps lack
+    steps: tuple[int, ...] = ()  # incomplete
+    missing: str = ""  # an operation that they lack
+    ranks: int = 0  # further ranks of a replica's stage: tensor-parallel peers of the one that is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Operations of all replicas and steps, sorted by their usual start.
+
+    `start` (from the first operation of the step) and `duration` are seconds, shape [operations, replicas,
+    steps]; `ranks` is the global rank by [replica, stage].
+    """
+
+    operations: tuple[Operation, ...]
+    replicas: Ints
+    stages: Ints
+    steps: Ints
+    ranks: Ints
+    start: Floats
+    duration: Floats
+    left_out: LeftOut
+
+    @property
+    def types(self) -> list[str]:
+        """Return the types of operations, sorted."""
+        return sorted({one.type for one in self.operations})
+
+    def recorded(self) -> Floats:
+        """Return how long each step took in the recording, in seconds."""
+        return np.asarray((self.start + self.duration).max(axis=(0, 1)) - self.start.min(axis=(0, 1)))
+
+
+def grid_of(trace: Trace) -> Grid:
+    """Arrange a trace as a block; raises Problem where no step is complete."""
+    unknown, trace = _known_only(trace)
+    further, trace = _one_rank_a_place(trace)
+    replicas, replica = np.unique(trace.replica, return_inverse=True)
+    stages, stage = np.unique(trace.stage, return_inverse=True)
+    steps, step = np.unique(trace.step, return_inverse=True)
+    operation, first = _operations(trace, stage)
+    counts = np.bincount(operation)
+    usual = counts >= USUAL * len(replicas) * len(steps)
+    if not usual.any():
+        raise Problem("no operation of the trace is in most of its steps; give steps of one job alone")
+    place = np.cumsum(usual) - 1
+    kept = usual[operation]
+    cell = (place[operation[kept]] * len(replicas) + replica[kept]) * len(steps) + step[kept]
+    shape = (int(usual.sum()), len(replicas), len(steps))
+    filled = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+    operations = [_operation(trace, at, int(stage[at])) for at in first[usual]]
+    if (filled > 1).any():
+        raise Problem(f"{_named(operations, filled > 1, replicas, stages, steps)} is in the trace twice")
+    whole = filled.all(axis=(0, 1))
+    missing = "" if whole.all() else _named(operations, filled == 0, replicas, stages, steps)
+    if not whole.any():
+        raise Problem(f"no step of the trace is complete: {missing} is missing; record whole steps")
+    start, duration = np.zeros(shape), np.zeros(shape)
+    start.flat[cell], duration.flat[cell] = trace.start[kept], trace.duration[kept]
+    ranks = np.zeros((len(replicas), len(stages)), dtype=np.int64)
+    ranks[replica, stage] = trace.rank
+    start, duration = start[:, :, whole], duration[:, :, whole]
+    start -= start.min(axis=(0, 1))
+    order = np.lexsort((np.arange(len(operations)), np.median(start, axis=(1, 2))))
+    return Grid(
+        tuple(operations[at] for at in order),
+        replicas,
+        stages,
+        steps[whole],
+        ranks,
+        start[order],
+        duration[order],
+        LeftOut(unknown, int(counts[~usual].sum()), tuple(steps[~whole].tolist()), missing, further),
+    )
+
+
+def _known_only(trace: Trace) -> tuple[dict[str, int], Trace]:
+    counts = np.bincount(trace.type, minlength=len(trace.types))
+    unknown = {
+        name: int(count)
+        for name, count in zip(trace.types, counts, strict=True)
+        if name not in KNOWN and count
+    }
+    if not unknown:
+        return {}, trace
+    known = np.array([name in KNOWN for name in trace.types])
+    if not known[trace.type].any():
+        raise Problem(f"no type of operation in the trace is known ({', '.join(unknown)[:200]})")
+    return unknown, trace.pick(known[trace.type])
+
+
+def _one_rank_a_place(trace: Trace) -> tuple[int, Trace]:
+    """Keep the lowest rank of each replica's stage: tensor-parallel ranks go in step with each other."""
+    _, place = np.unique(np.stack([trace.replica, trace.stage]), axis=1, return_inverse=True)
+    place = place.reshape(-1)
+    lowest = np.full(int(place.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(lowest, place, trace.rank)
+    kept = trace.rank == lowest[place]
+    if kept.all():
+        return 0, trace
+    return len(np.unique(trace.rank[~kept])), trace.pick(kept)
+
+
+def _operations(trace: Trace, stage: Ints) -> tuple[Ints, Ints]:
+    """Return each row's operation, and a row of each operation."""
+    keys = np.stack([trace.type, stage, trace.seq])
+    _, first, operation = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    return operation.reshape(-1), first
+
+
+def _operation(trace: Trace, row: int, stage: int) -> Operation:
+    name = trace.types[int(trace.type[row])]
+    return Operation(name, stage, int(trace.seq[row]), int(trace.mb[row]), int(trace.chunk[row]))
+
+
+def _named(
+    operations: list[Operation], where: NDArray[np.bool_], replicas: Ints, stages: Ints, steps: Ints
+) -> str:
+    """Name the first operation of a mask over the block."""
+    at, replica, step = (int(axis[0]) for axis in np.nonzero(where))
+    one = operations[at]
+    return (
+        f"{one.type} {one.seq} of replica {replicas[replica]}, stage {stages[one.stage]}, step {steps[step]}"
+    )
