@@ -35,6 +35,34 @@ class Corpus(Dataset[Batch]):
         return (start + stride * torch.arange(self.length + 1)) % VOCABULARY
 
 
+def order(samples: int, seed: int) -> list[int]:
+    """Return the order in which samples are trained."""
+    return torch.randperm(samples, generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+@dataclass(kw_only=True)
+class MicroBatchSampler:
+    """Which samples a micro-batch of a step has, whoever trains it; `parts` workers may share it."""
+
+    steps: int
+    batch: int  # samples a step, over all workers
+    micro_batches: int  # a step, over all workers
+    seed: int
+    part: int = 0
+    parts: int = 1
+
+    def __post_init__(self) -> None:
+        if self.batch % (self.micro_batches * self.parts):
+            raise SystemExit(f"--batch {self.batch} does not divide by {self.micro_batches} x {self.parts}")
+        self.order = order(self.steps * self.batch, self.seed)
+
+    def ids(self, step: int, index: int) -> list[int]:
+        """Return this worker's samples of a micro-batch."""
+        size = self.batch // self.micro_batches
+        first = step * self.batch + index * size
+        return self.order[first + self.part : first + size : self.parts]
+
+
 @dataclass(kw_only=True)
 class StepSampler(Sampler[list[int]]):
     """Yield this worker's share of each step's samples, micro-batch after micro-batch."""
@@ -50,8 +78,7 @@ class StepSampler(Sampler[list[int]]):
     def __post_init__(self) -> None:
         if self.batch % (self.accumulate * self.world_size):
             raise SystemExit(f"--batch {self.batch} does not divide by {self.world_size} x {self.accumulate}")
-        generator = torch.Generator().manual_seed(self.seed)
-        self.order = torch.randperm(self.steps * self.batch, generator=generator).tolist()
+        self.order = order(self.steps * self.batch, self.seed)
 
     def __len__(self) -> int:
         return (self.steps - self.first_step) * self.accumulate
