@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from evenpace.respond.mitigation.announcing import announce
 from evenpace.respond.mitigation.loop import Loop
@@ -17,13 +16,17 @@ JUDGED_AFTER = 8  # iterations under a plan
 
 @dataclass(frozen=True, slots=True)
 class Applying:
-    """A plan that was announced; `action` is apply or revert, `deadline` monotonic seconds."""
+    """A plan that was announced; `action` is apply or revert, `deadline` monotonic seconds.
+
+    `before` is the iteration time without any plan, in seconds.
+    """
 
     strategy: str
     action: str
     estimate: Estimate
     version: int
     deadline: float
+    before: float
 
     def settled(self, loop: Loop, now: float) -> str | None:
         """Return "" where the plan is in force on every rank, why not where it is too late, else None."""
@@ -46,11 +49,12 @@ class Applying:
         )
 
 
-def apply(strategy: str, action: str, estimate: Estimate, loop: Loop, now: float) -> Applying:
+def apply(  # noqa: PLR0913, PLR0917 - one argument for each part
+    strategy: str, action: str, estimate: Estimate, loop: Loop, now: float, before: float
+) -> Applying:
     """Announce a plan to the loop's rank 0; raises OSError."""
-    ring: Path = loop.rings[0]
-    applying = Applying(strategy, action, estimate, loop.version + 1, now + PATIENCE)
-    announce(ring, applying.version, estimate)
+    applying = Applying(strategy, action, estimate, loop.version + 1, now + PATIENCE, before)
+    announce(loop.rings[0], applying.version, estimate)
     return applying
 
 

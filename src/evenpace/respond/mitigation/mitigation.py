@@ -17,7 +17,7 @@ from evenpace.respond.mitigation.loop import Loop, look, ring_of
 from evenpace.respond.mitigation.price import restart_price, restart_verdict
 from evenpace.respond.mitigation.probes import ProberFactory, Probes
 from evenpace.respond.mitigation.view import SLOW, job, trouble
-from evenpace.respond.mitigation.weighing import Weighing, weigh
+from evenpace.respond.mitigation.weighing import NOTHING, Weighing, weigh
 from evenpace.respond.parts import Parts
 from evenpace.respond.planner import Standing
 from evenpace.respond.policy import Verdict
@@ -130,8 +130,9 @@ class Mitigation:
             self._in_force = None
             self._following.forget_over()
         else:
-            before = self._in_force.before if self._in_force else self._following.now() or 0.0
-            self._in_force = InForce(applying.strategy, applying.estimate, before, self._following.since)
+            self._in_force = InForce(
+                applying.strategy, applying.estimate, applying.before, self._following.since
+            )
 
     def _take_back(self, force: InForce, now: float) -> bool:
         """Take a plan back where nobody is slow any more, or where it does not help; tell whether it was."""
@@ -155,7 +156,7 @@ class Mitigation:
             self._in_force = None
             return False
         self._decide("revert", phrase, force.strategy, episode, Weighed(episode.lost if episode else 0.0))
-        self._applying = apply(force.strategy, "revert", back, self._loop, now)
+        self._applying = apply(force.strategy, "revert", back, self._loop, now, force.before)
         return True
 
     # --- weighing ---
@@ -175,8 +176,7 @@ class Mitigation:
         return self._act(episode, weighing, now)
 
     def _weighing(self, episode: Episode, latest: float) -> Weighing:
-        following, force = self._following, self._in_force
-        without = force.before if force else latest
+        following = self._following
         ledger = self._recorder.ledger
         evicts = restart_verdict(episode.raised, ledger) is not None
         price = restart_price(ledger, following.started_in, self._parts.clock.wall()) if evicts else None
@@ -185,14 +185,19 @@ class Mitigation:
         told = trouble(
             episode.suspicion(),
             episode.healthy,
-            without,
+            self._without(latest),
             episode.onset,
             self._loop,
             following.pace,
             episode.probed,
         )
         standing = Standing(episode.healthy, latest, episode.lost)
-        return weigh(self._strategies.values(), told, view, standing, episode.refused)
+        running = self._in_force.estimate if self._in_force else None
+        return weigh(self._strategies.values(), told, view, standing, episode.refused, running)
+
+    def _without(self, latest: float) -> float:
+        """Return the iteration time without any strategy in force."""
+        return self._in_force.before if self._in_force else latest
 
     def _act(self, episode: Episode, weighing: Weighing, now: float) -> Act | None:
         name = weighing.chosen
@@ -206,13 +211,17 @@ class Mitigation:
             self._tell_once(episode, "would-adapt", "decision-worth", name, weighing.weighed)
         else:
             self._decide("adapt", "decision-worth", name, episode, weighing.weighed)
-            self._applying = apply(name, "apply", weighing.estimates[name], self._loop, now)
+            self._applying = apply(
+                name, "apply", weighing.estimates[name], self._loop, now, self._without(weighing.standing.now)
+            )
         return None
 
     def _tell_waiting(self, episode: Episode, weighing: Weighing) -> None:
-        others = [name for name in weighing.estimates if name != "none"]
+        if self._in_force is not None:
+            return
+        others = [name for name in weighing.estimates if name != NOTHING]
         phrase = "decision-wait" if others else "decision-no-strategy"
-        self._tell_once(episode, "none", phrase, "none", weighing.weighed)
+        self._tell_once(episode, "none", phrase, NOTHING, weighing.weighed)
 
     def _tell_once(self, episode: Episode, action: str, phrase: str, strategy: str, weighed: Weighed) -> None:
         key = f"{action} {phrase} {strategy}"

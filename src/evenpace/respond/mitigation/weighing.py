@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from evenpace.respond.judging import Weighed
 from evenpace.respond.planner import Level, Standing, choose, rate
 from evenpace.respond.strategies import Estimate, Job, Strategy, Trouble
+from evenpace.respond.strategies.ignore import IgnoreStrategy
+
+NOTHING = IgnoreStrategy.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +32,24 @@ class Weighing:
         )
 
 
-def weigh(
+def weigh(  # noqa: PLR0913, PLR0917 - one argument for each part
     strategies: Iterable[Strategy],
     trouble: Trouble,
     job: Job,
     standing: Standing,
     left_out: Collection[str] = (),
+    running: Estimate | None = None,
 ) -> Weighing:
-    """Weigh the strategies but those left out."""
+    """Weigh the strategies but those left out, and but for the very plan that is running."""
     asked = {one.name: one.estimate(trouble, job) for one in strategies if one.name not in left_out}
-    estimates = {name: estimate for name, estimate in asked.items() if estimate is not None}
-    chosen = choose(standing, (_level(name, one) for name, one in estimates.items()))
+    estimates = {name: one for name, one in asked.items() if one is not None and not _same(one, running)}
+    chosen = choose(standing, (_level(name, one) for name, one in estimates.items() if name != NOTHING))
     return Weighing(standing, estimates, chosen.name if chosen else "")
+
+
+def _same(one: Estimate, running: Estimate | None) -> bool:
+    plan = one.counts or one.positions
+    return bool(plan) and running is not None and plan == (running.counts or running.positions)
 
 
 def _level(name: str, estimate: Estimate) -> Level:

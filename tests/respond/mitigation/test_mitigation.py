@@ -1,0 +1,259 @@
+"""A slow job is eased where the policy lets us, at the right time, and everything is taken back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenpace.watch.events import Decision, Narrowed, Probed, WatchDegraded
+
+from .conftest import HEALTHY, RANKS, Run
+
+Maker = Callable[..., Run]
+SLOW = 0.18
+EASED = 0.115
+
+
+def slow_down(run: Run, factor: float = 2.0) -> None:
+    """Let rank 2 become slow, and say so."""
+    run.offer()
+    run.measure({})
+    run.iterate(40, HEALTHY)
+    run.measure({2: factor})
+    onset = run.iteration
+    run.iterate(3, SLOW)
+    run.raise_finding(onset=onset)
+
+
+def ease(run: Run) -> None:
+    """Let rank 2 become slow, and the plan take effect."""
+    slow_down(run)
+    run.look()
+    run.iterate(3, SLOW)
+    run.look()
+    plan = run.plan()
+    assert plan is not None
+    run.obey()
+    run.measure({2: 2.0}, plan["counts"])
+    run.look()
+
+
+def test_a_slow_replica_gets_fewer_micro_batches(job: Maker) -> None:
+    run = job()
+    ease(run)
+    assert run.plan() == {"version": 1, "counts": [5, 4, 2, 5]} or sum(run.plan()["counts"]) == 16
+    assert run.plan()["counts"][2] == min(run.plan()["counts"])
+    assert run.decisions() == [("none", "none"), ("adapt", "micro-batches")]
+    assert run.adapted() == [("micro-batches", "apply", True)]
+
+
+def test_every_decision_has_its_numbers(job: Maker) -> None:
+    run = job()
+    ease(run)
+    decided = [one for one in run.heard if isinstance(one, Decision)][-1]
+    assert decided.lost == pytest.approx(6 * (SLOW - HEALTHY), abs=0.01)
+    assert set(decided.costs) == set(decided.rates) == {"none", "micro-batches", "restart"}
+    assert decided.costs["none"] == 0 < decided.costs["micro-batches"] < decided.costs["restart"]
+    assert decided.rates["restart"] == 0 < decided.rates["micro-batches"] < decided.rates["none"]
+
+
+def test_it_is_taken_back_when_nobody_is_slow_any_more(job: Maker) -> None:
+    run = job()
+    ease(run)
+    run.iterate(10, EASED)
+    run.close_finding()
+    run.look(10)
+    assert run.adapted() == [("micro-batches", "apply", True)], "the job is well because of the plan"
+    run.measure({}, run.plan()["counts"])
+    run.look(10)
+    assert run.plan() == {"version": 2, "counts": [4, 4, 4, 4]}
+    run.obey()
+    run.look()
+    assert run.decisions()[-1] == ("revert", "micro-batches")
+    assert run.adapted()[-1] == ("micro-batches", "revert", True)
+
+
+def test_a_relapse_is_eased_again_and_then_trusted_less(job: Maker) -> None:
+    run = job()
+    ease(run)
+    run.iterate(4, EASED)
+    run.measure({}, run.plan()["counts"])
+    run.look(8)
+    run.obey()
+    run.look()
+    run.close_finding()
+    run.iterate(5, HEALTHY)
+    run.measure({2: 2.0})
+    onset = run.iteration
+    run.iterate(6, SLOW)
+    run.raise_finding(onset=onset)
+    run.look(2)
+    assert run.decisions()[-1] == ("adapt", "micro-batches")
+    run.obey()
+    run.look()
+    run.iterate(4, EASED)
+    run.measure({})
+    run.look(8)
+    assert run.decisions()[-1] == ("adapt", "micro-batches"), "four seconds are too short now"
+    run.look(6)
+    assert run.decisions()[-1] == ("revert", "micro-batches")
+
+
+def test_what_does_not_help_is_taken_back_and_not_tried_again(job: Maker) -> None:
+    run = job()
+    ease(run)
+    run.iterate(10, SLOW)
+    run.look()
+    assert run.decisions()[-1] == ("revert", "micro-batches")
+    run.obey()
+    run.look()
+    run.iterate(50, SLOW)
+    run.look(3)
+    assert run.decisions().count(("adapt", "micro-batches")) == 1
+
+
+def test_a_loop_that_does_not_obey_is_not_asked_again(job: Maker) -> None:
+    run = job()
+    slow_down(run)
+    run.iterate(3, SLOW)
+    run.look(200)
+    assert run.adapted() == [("micro-batches", "apply", False)]
+    run.iterate(30, SLOW)
+    run.look(10)
+    assert run.decisions().count(("adapt", "micro-batches")) == 1
+
+
+def test_observe_says_what_it_would_do_once_and_touches_nothing(job: Maker) -> None:
+    run = job("observe")
+    slow_down(run)
+    run.iterate(10, SLOW)
+    run.look(10)
+    assert run.decisions().count(("would-adapt", "micro-batches")) == 1
+    assert run.plan() is None
+    assert run.prober.asked == []
+
+
+def test_a_loop_that_offers_nothing_is_only_watched(job: Maker) -> None:
+    run = job()
+    run.iterate(40, HEALTHY)
+    run.iterate(6, SLOW, {2: 0.16})
+    run.raise_finding(onset=40)
+    run.look(3)
+    assert run.decisions() == [("none", "none")]
+    assert run.plan() is None
+
+
+def test_a_lasting_slowness_that_nothing_else_cures_is_worth_a_restart(job: Maker, tmp_path: Path) -> None:
+    run = job("restart", **saved(tmp_path, 1500.0))
+    run.iterate(40, HEALTHY)
+    run.iterate(10, SLOW, {2: 0.16})
+    run.raise_finding(onset=40)
+    assert run.look() is None, "ten slow iterations are not worth a restart"
+    run.iterate(3000, SLOW, {2: 0.16})
+    act = run.look()
+    assert act is not None
+    assert (act.verdict.action, act.verdict.nodes_out, act.verdict.nodes_in) == (
+        "restart",
+        ("node2",),
+        ("spare0",),
+    )
+    assert (act.strategy, act.finding) == ("restart", 0)
+    assert act.weighed.lost > act.weighed.costs["restart"] > 0
+
+
+def test_a_job_that_saves_nothing_has_too_much_to_lose_by_a_restart(job: Maker) -> None:
+    run = job("restart")
+    run.iterate(40, HEALTHY)
+    run.iterate(3000, SLOW, {2: 0.16})
+    run.raise_finding(onset=40)
+    assert run.look(5) is None
+
+
+def test_adapt_never_restarts(job: Maker, tmp_path: Path) -> None:
+    run = job("adapt", **saved(tmp_path, 1500.0))
+    run.iterate(40, HEALTHY)
+    run.iterate(10, SLOW, {2: 0.16})
+    run.raise_finding(onset=40)
+    run.iterate(3000, SLOW, {2: 0.16})
+    assert run.look(5) is None
+    assert run.decisions().count(("would-restart", "restart")) == 1
+
+
+@pytest.mark.parametrize("doubt", [{"restarts": 0}, {"max_nodes_out": 0}, {"min_nodes": 5}])
+def test_a_node_that_the_rules_keep_is_no_reason_to_restart(job: Maker, doubt: dict[str, int]) -> None:
+    run = job("restart", **doubt)
+    run.iterate(40, HEALTHY)
+    run.iterate(3000, SLOW, {2: 0.16})
+    run.raise_finding(onset=40)
+    assert run.look(5) is None
+
+
+def saved(folder: Path, at: float) -> dict[str, str]:
+    """Make a folder of checkpoints whose newest was saved then."""
+    (folder / "checkpoints" / "step-1").mkdir(parents=True)
+    os.utime(folder / "checkpoints" / "step-1", (at, at))
+    return {"checkpoint_dir": str(folder / "checkpoints")}
+
+
+def narrow(run: Run, proven: bool) -> None:
+    """Say what was narrowed: ranks 0 and 1 or the link between them."""
+    run._write(Narrowed, incarnation=0, iteration=run.iteration, cause="link", suspects=[0, 1],
+               links=[(0, 1), (1, 0)], proven=proven)  # fmt: skip
+
+
+def test_suspects_are_measured_once_that_has_earned_its_pause(job: Maker) -> None:
+    run = job()
+    run.iterate(40, HEALTHY)
+    run.iterate(4, SLOW)
+    narrow(run, proven=False)
+    run.raise_finding(None, onset=40)
+    run.look()
+    assert run.prober.asked == []
+    run.iterate(40, SLOW)
+    run.look()
+    assert run.prober.asked == [((0, 1, 2, 3), ((0, 1), (1, 0)))]
+    run.prober.answer = Probed(time="2026-01-01T00:00:00.000Z", incarnation=0, step=9, pause=0.4, passes=2,
+                               slow_links=[(0, 1)])  # fmt: skip
+    run.look(5)
+    assert [one for one in run.heard if isinstance(one, Probed)] == [run.prober.answer]
+    assert len(run.prober.asked) == 1, "what was measured is known"
+
+
+def test_what_is_proven_is_not_measured(job: Maker) -> None:
+    run = job()
+    run.iterate(40, HEALTHY)
+    narrow(run, proven=True)
+    run.iterate(60, SLOW)
+    run.raise_finding(None, onset=40)
+    run.look(5)
+    assert run.prober.asked == []
+
+
+def test_another_incarnation_begins_with_nothing(job: Maker) -> None:
+    run = job()
+    ease(run)
+    run.start(1)
+    run.look(10)
+    assert run.plan() is None
+    assert run.adapted() == [("micro-batches", "apply", True)]
+
+
+def test_a_failure_of_ours_ends_the_mitigation_and_is_said(
+    job: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = job()
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("evenpace.respond.mitigation.mitigation.apply", fail)
+    slow_down(run)
+    run.iterate(3, SLOW)
+    run.look(5)
+    said = [one.text for one in run.heard if isinstance(one, WatchDegraded)]
+    assert len(said) == 1
+    assert "disk full" in said[0]
+    assert len(run.rings) == RANKS
