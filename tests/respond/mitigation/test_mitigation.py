@@ -95,7 +95,7 @@ def test_a_relapse_is_eased_again_and_then_trusted_less(job: Maker) -> None:
     run.obey()
     run.look()
     run.iterate(4, EASED)
-    run.measure({})
+    run.measure({}, run.plan()["counts"])
     run.look(8)
     assert run.decisions()[-1] == ("adapt", "micro-batches"), "four seconds are too short now"
     run.look(6)
