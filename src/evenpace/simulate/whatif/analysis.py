@@ -117,7 +117,7 @@ def analyse(grid: Grid, progress: Progress | None = None) -> WhatIf:
     workers = _workers(bench, replicas, stages, slow)
     blames = _blames(bench, workers, slow, replicas, stages, types)
     return WhatIf(
-        recorded=float(grid.recorded().mean()),
+        recorded=float(grid.recorded.mean()),
         actual=bench.actual,
         ideal=bench.best,
         steps=len(grid.steps),

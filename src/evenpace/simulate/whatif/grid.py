@@ -41,7 +41,7 @@ class Grid:
     """Operations of all replicas and steps, sorted by their usual start.
 
     `start` (from the first operation of the step) and `duration` are seconds, shape [operations, replicas,
-    steps]; `ranks` is the global rank by [replica, stage].
+    steps]; `ranks` is the global rank by [replica, stage]; `recorded` how long each step took, in seconds.
     """
 
     operations: tuple[Operation, ...]
@@ -51,16 +51,13 @@ class Grid:
     ranks: Ints
     start: Floats
     duration: Floats
-    left_out: LeftOut
+    recorded: Floats
+    left_out: LeftOut = LeftOut()
 
     @property
     def types(self) -> list[str]:
         """Return the types of operations, sorted."""
         return sorted({one.type for one in self.operations})
-
-    def recorded(self) -> Floats:
-        """Return how long each step took in the recording, in seconds."""
-        return np.asarray((self.start + self.duration).max(axis=(0, 1)) - self.start.min(axis=(0, 1)))
 
 
 def grid_of(trace: Trace) -> Grid:
@@ -102,6 +99,7 @@ def grid_of(trace: Trace) -> Grid:
         ranks,
         start[order],
         duration[order],
+        (start + duration).max(axis=(0, 1)),
         LeftOut(unknown, int(counts[~usual].sum()), tuple(steps[~whole].tolist()), missing, further),
     )
 

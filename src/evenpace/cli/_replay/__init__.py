@@ -1,0 +1,1 @@
+"""How `evenpace replay` shows what it found."""

@@ -1,0 +1,177 @@
+"""Replay a recorded trace or run: what-if analysis, today's detector, the planner, and what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evenpace.errors import Problem
+from evenpace.findings import Finding
+from evenpace.simulate.detecting import Spell, samples_of, watch, workers_of
+from evenpace.simulate.finding import of_spells, of_whatif
+from evenpace.simulate.planning import Plan, plans
+from evenpace.simulate.traces.csv import read_csv
+from evenpace.simulate.traces.model import Trace
+from evenpace.simulate.traces.parquet import read_parquet
+from evenpace.simulate.traces.runs import Recording, Stretch, read_run
+from evenpace.simulate.whatif.analysis import WhatIf, analyse
+from evenpace.simulate.whatif.graph import graph_of
+from evenpace.simulate.whatif.grid import LeftOut, grid_of
+from evenpace.simulate.whatif.iterations import grid_of_iterations
+from evenpace.simulate.whatif.replay import transfers
+
+WARM_UP = 3  # first iterations of a stretch, left out
+FEWEST = 10  # iterations of which a what-if analysis says anything
+FAITHFUL = (0.85, 1.15)  # replayed to recorded time, within which a what-if of a run is believed
+MOST_SECTIONS = 16
+
+Progress = Callable[[str, int], None]  # what (operations, events, scenarios), and how many so far
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A what-if analysis of some steps: from `first` to `last`, of an incarnation where it is a run's."""
+
+    first: int
+    last: int
+    incarnation: int | None
+    whatif: WhatIf
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """All that was found. `recording` only of a run, `plans` only of a trace."""
+
+    source: str
+    ranks: int
+    replicas: int
+    stages: int
+    steps: int
+    operations: int
+    left_out: LeftOut
+    sections: tuple[Section, ...]
+    spells: tuple[Spell, ...]
+    plans: tuple[Plan, ...]
+    recording: Recording | None
+    unfaithful: int  # sections whose replay does not reproduce the recording
+    findings: tuple[Finding, ...]
+
+
+def replay(path: Path, progress: Progress | None = None) -> Replay:
+    """Replay a trace (CSV, gzipped CSV, Parquet), the folder of a run or its event log; raises Problem."""
+    log = path / "events.jsonl" if path.is_dir() else path
+    if not log.exists():
+        what = "a run: it has no events.jsonl" if path.is_dir() else "there"
+        raise Problem(f"{path} is not {what}; give a trace (.csv, .csv.gz, .parquet) or the folder of a run")
+    if log.suffix == ".jsonl":
+        return _of_run(log, progress)
+    return _of_trace(log, _read(log, _counter(progress, "operations")), progress)
+
+
+def _counter(progress: Progress | None, what: str) -> Callable[[int], None] | None:
+    return None if progress is None else lambda count: progress(what, count)
+
+
+def _read(path: Path, progress: Callable[[int], None] | None) -> Trace:
+    if path.name.endswith((".csv", ".csv.gz")):
+        return read_csv(path, progress)
+    if path.suffix == ".parquet":
+        return read_parquet(path, progress)
+    raise Problem(f"{path} is no trace by its name; give a .csv, .csv.gz or .parquet, or the folder of a run")
+
+
+def _of_trace(path: Path, trace: Trace, progress: Progress | None) -> Replay:
+    grid = grid_of(trace)
+    graph = graph_of(grid)
+    cost = transfers(graph, grid.start, grid.duration)
+    found = analyse(grid, _counter(progress, "scenarios"))
+    ranks, roles = workers_of(grid)
+    spells = watch(samples_of(grid, graph, cost), ranks, roles, {})
+    section = Section(int(grid.steps[0]), int(grid.steps[-1]), None, found)
+    return Replay(
+        source=str(path),
+        ranks=len(ranks),
+        replicas=len(grid.replicas),
+        stages=len(grid.stages),
+        steps=len(grid.steps),
+        operations=len(trace),
+        left_out=grid.left_out,
+        sections=(section,),
+        spells=tuple(_by_step(spell, grid.steps.tolist()) for spell in spells),
+        plans=tuple(plans(grid, cost, found)),
+        recording=None,
+        unfaithful=0,
+        findings=tuple(of_whatif(section.whatif, str(path), one_stage=len(grid.stages) == 1)),
+    )
+
+
+def _by_step(spell: Spell, steps: list[int]) -> Spell:
+    """Say a spell by the numbers of steps, which a trace need not hold all of."""
+    spell.onset, spell.decided = steps[spell.onset], steps[spell.decided]
+    spell.relief = None if spell.relief is None else steps[spell.relief]
+    return spell
+
+
+def _of_run(log: Path, progress: Progress | None) -> Replay:
+    recording = read_run(log, _counter(progress, "events"))
+    spells: list[Spell] = []
+    sections: list[Section] = []
+    unfaithful = 0
+    for stretch in recording.stretches:
+        own = watch(stretch.samples(), stretch.ranks, stretch.roles, stretch.nodes, stretch.incarnation)
+        spells += own
+        for first, last in _ranges(stretch, [one for one in own if one.told]):
+            section = _section(stretch, first, last, progress)
+            if section is None:
+                unfaithful += 1
+            elif len(sections) < MOST_SECTIONS:
+                sections.append(section)
+    ranks = {rank for stretch in recording.stretches for rank in stretch.ranks}
+    return Replay(
+        source=str(log),
+        ranks=len(ranks),
+        replicas=len(ranks),
+        stages=1,
+        steps=sum(len(stretch) for stretch in recording.stretches),
+        operations=0,
+        left_out=LeftOut(),
+        sections=tuple(sections),
+        spells=tuple(spells),
+        plans=(),
+        recording=recording,
+        unfaithful=unfaithful,
+        findings=tuple(of_spells(spells, recording, str(log))),
+    )
+
+
+def _ranges(stretch: Stretch, spells: list[Spell]) -> list[tuple[int, int]]:
+    """Return the iterations to analyse by place: each slowness by itself, or all where there is none."""
+    numbers = stretch.numbers()
+    found = []
+    for spell in spells:
+        inside = np.flatnonzero(
+            (numbers >= spell.onset) & (numbers < (np.inf if spell.relief is None else spell.relief))
+        )
+        if len(inside) >= FEWEST:
+            found.append((int(inside[0]), int(inside[-1])))
+    if spells or len(stretch) < FEWEST + WARM_UP:
+        return found
+    return [(WARM_UP, len(stretch) - 1)]
+
+
+def _section(stretch: Stretch, first: int, last: int, progress: Progress | None) -> Section | None:
+    """Analyse some iterations of a stretch; None where a replay of them cannot be believed."""
+    if stretch.pipeline:
+        return None
+    picked = slice(first, last + 1)
+    numbers = stretch.numbers()[picked]
+    durations, busy, _, transfer = (one[picked] for one in stretch.arrays())
+    ranks = np.array(stretch.ranks, dtype=np.int64)
+    grid = grid_of_iterations(ranks, numbers, durations, busy, transfer)
+    found = analyse(grid, _counter(progress, "scenarios"))
+    if not FAITHFUL[0] <= found.fidelity <= FAITHFUL[1]:
+        return None
+    return Section(int(numbers[0]), int(numbers[-1]), stretch.incarnation, found)
