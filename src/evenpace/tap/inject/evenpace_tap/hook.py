@@ -14,6 +14,7 @@ from . import layout, native
 from .dispatcher import Dispatcher
 from .groups import Groups, backend_keys
 from .lifecycle import Ending, Heartbeat
+from .probe import Pauses
 from .ring import Ring
 
 
@@ -24,6 +25,7 @@ class Session:
         node = os.environ.get("EVENPACE_NODE") or os.uname().nodename
         name = f"{node.replace('/', '_')}.{os.getpid()}{layout.RING_SUFFIX}"
         path = os.path.join(os.environ["EVENPACE_RING_DIR"], name)  # noqa: PTH118 (pathlib is slow to import)
+        self._node = node
         self.ring = Ring(path, node, layout.TAP_NATIVE)
         self.ring.set(world_size=_number("WORLD_SIZE"), local_rank=_number("LOCAL_RANK"))
         self.ending = Ending(self.ring, self._stop)
@@ -110,11 +112,15 @@ class Session:
         if optimizer is None:
             return
         steps = 0
+        pauses = Pauses(self.ring, self._node)
 
         def count(*_: Any) -> None:
             nonlocal steps
+            if _State.session is not self:  # in a forked child
+                return
             steps += 1
             self.ring.set(optimizer_steps=steps)
+            pauses.after_step(steps)
 
         optimizer.register_optimizer_step_post_hook(count)
 
