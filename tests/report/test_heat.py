@@ -8,7 +8,7 @@ from evenpace.watch import events as ev
 
 
 def test_cells_show_who_waits_and_for_whom(demo: list[ev.Event]) -> None:
-    drawn = heat(tell(demo))
+    drawn = heat(tell(demo), "en")
     assert drawn is not None
     first = drawn.data()["panels"][0]  # type: ignore[index]
     cells, width = b64decode(first["cells"]), len(first["spans"])
@@ -19,14 +19,14 @@ def test_cells_show_who_waits_and_for_whom(demo: list[ev.Event]) -> None:
 
 
 def test_a_large_run_is_drawn_together(big: list[ev.Event]) -> None:
-    drawn = heat(tell(big), rows=16, columns=100)
+    drawn = heat(tell(big), "en", rows=16, columns=100)
     assert drawn is not None
     assert drawn.panels[0].grid.cells.shape == (16, 100)
     assert drawn.row(*drawn.panels[0].grid.rows[1]) == "4-7"
 
 
 def test_outliers_do_not_darken_the_rest(big: list[ev.Event]) -> None:
-    drawn = heat(tell(big))
+    drawn = heat(tell(big), "en")
     assert drawn is not None
     assert drawn.longest > 4 * drawn.top
     assert drawn.label(1.0).startswith("≥")
@@ -46,13 +46,13 @@ def test_a_worker_that_is_gone_has_no_data() -> None:
             waiting=ones,
         )
 
-    drawn = heat(tell([iteration(0, [0, 1]), iteration(1, [0])]))
+    drawn = heat(tell([iteration(0, [0, 1]), iteration(1, [0])]), "en")
     assert drawn is not None
     assert list(b64decode(drawn.data()["panels"][1]["cells"])) == [254, 255]  # type: ignore[index]
 
 
 def test_the_table_says_the_same(demo: list[ev.Event]) -> None:
-    table = heat_table(tell(demo))
+    table = heat_table(tell(demo), "en")
     assert table is not None
     assert table.headings[0] == "0: 0-52"
     rank, node, cells = table.rows[2]
@@ -60,5 +60,5 @@ def test_the_table_says_the_same(demo: list[ev.Event]) -> None:
 
 
 def test_nothing_measured() -> None:
-    assert heat(Story()) is None
-    assert heat_table(Story()) is None
+    assert heat(Story(), "en") is None
+    assert heat_table(Story(), "en") is None

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenpace.report.loss import lost, under
+from evenpace.report.balance import under
+from evenpace.report.loss import lost
 from evenpace.report.story import Story, tell
 from evenpace.watch import events as ev
 

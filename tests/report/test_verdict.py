@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from evenpace.report.deeds import deed
 from evenpace.report.story import Story, tell
-from evenpace.report.verdict import deed, timeline, verdict
+from evenpace.report.verdict import timeline, verdict
 from evenpace.watch import events as ev
 
 

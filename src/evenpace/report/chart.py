@@ -7,11 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from evenpace.report.iterations import Floats, thin
+from evenpace.report.iterations import Floats, ceiling, thin
+from evenpace.report.lanes import Stop, Strip, stops, strips
 from evenpace.report.story import Raised, Story
 from evenpace.report.words import clock, listed
 from evenpace.terms.spelling import duration
 
+LANE = 34.0  # pixels: two rows of text
 WIDTH, HEIGHT = 1000.0, 260.0  # of the static drawing, without its margins
 _POINTS = 4000
 _STATIC_POINTS = 1200
@@ -36,12 +38,19 @@ class Chart:
 
     lines: list[tuple[Floats, Floats]]
     bands: list[Band]
+    strips: list[Strip]
+    stops: list[Stop]
     restarts: list[float]
     start: float
     end: float
     top: float
     above: int  # iterations that are longer than the scale
     longest: float
+
+    @property
+    def lane(self) -> float:
+        """Return the height above the drawing that strategies and probes take."""
+        return LANE if self.strips or self.stops else 0.0
 
     def x(self, at: float) -> float:
         """Return the place of a time on the static drawing."""
@@ -80,11 +89,23 @@ class Chart:
             times += [round(float(t), 3) for t in shown[0]]
             seconds += [round(float(s), 6) for s in shown[1]]
         bands = [{"start": b.start, "end": b.end, "label": b.label, "open": b.open} for b in self.bands]
+        strips = [
+            {"start": s.start, "end": s.end, "label": s.label, "text": s.text, "open": s.open}
+            for s in self.strips
+        ]
+        stops = [{"at": s.at, "label": s.label} for s in self.stops]
+        marks = {
+            "bands": bands,
+            "strips": strips,
+            "stops": stops,
+            "restarts": self.restarts,
+            "lane": self.lane,
+        }
         span = {"start": self.start, "end": self.end, "top": self.top}
-        return {"times": times, "seconds": seconds, "bands": bands, "restarts": self.restarts, **span}
+        return {"times": times, "seconds": seconds, **marks, **span}
 
 
-def chart(story: Story) -> Chart | None:
+def chart(story: Story, lang: str) -> Chart | None:
     """Lay the plot out; None where there is nothing to draw."""
     lines = [_line(i.iterations.times, i.iterations.durations) for i in story.in_order() if len(i.iterations)]
     if not lines or story.latest is None:
@@ -95,10 +116,10 @@ def chart(story: Story) -> Chart | None:
     start, end = min([start, *(b.start for b in bands)]), max(end, start + 1.0)
     every = np.concatenate([seconds for _, seconds in lines])
     longest = float(every.max())
-    usual = float(np.percentile(every, 95))
-    top = (longest * 1.1 if longest <= 3 * usual else usual * 2) or 1.0
+    top = ceiling(every) * 1.1 or 1.0
     restarts = [b.started for _, b in pairwise(story.in_order()) if b.started is not None]
-    return Chart(lines, bands, restarts, start, end, top, int((every > top).sum()), longest)
+    marks = (strips(story, lang), stops(story, lang))
+    return Chart(lines, bands, *marks, restarts, start, end, top, int((every > top).sum()), longest)
 
 
 def _line(times: Floats, seconds: Floats) -> tuple[Floats, Floats]:

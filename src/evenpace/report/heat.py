@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenpace.report.applied import applications
+from evenpace.report.balance import during
 from evenpace.report.iterations import Floats, Grid
+from evenpace.report.lanes import stops
 from evenpace.report.story import Incarnation, Story
+from evenpace.respond.telling import strategy
 from evenpace.terms.spelling import duration, line
 
 _ROWS, _COLUMNS = 256, 600
@@ -20,11 +24,13 @@ _LEVELS = 254
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One incarnation of the heat map."""
+    """One incarnation of the heat map; `strips` are first and last column under a strategy, and its name."""
 
     incarnation: Incarnation
     grid: Grid
     spans: list[tuple[int, int]]  # first and last iteration number of each column
+    strips: list[tuple[int, int, str]]
+    stops: list[int]  # columns in which training paused to be measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Heat:
             "incarnation": panel.incarnation.number,
             "spans": panel.spans,
             "nodes": nodes,
+            "strips": panel.strips,
+            "stops": panel.stops,
             "cells": b64encode(cells.tobytes()).decode(),
         }
 
@@ -72,25 +80,41 @@ class HeatTable:
     """The heat map as a table: its columns, and rows of rank, node and durations ("" where not known)."""
 
     headings: list[str]
+    in_force: list[str]  # strategies, by column; empty where there never was one
     rows: list[tuple[str, str, list[str]]]
 
 
-def heat(story: Story, rows: int = _ROWS, columns: int = _COLUMNS) -> Heat | None:
+def heat(story: Story, lang: str, rows: int = _ROWS, columns: int = _COLUMNS) -> Heat | None:
     """Lay the heat map out; None where nothing was measured."""
     shown = [incarnation for incarnation in story.in_order() if len(incarnation.iterations)][-_PANELS:]
     if not shown:
         return None
     ranks = sorted({rank for incarnation in shown for rank in incarnation.iterations.ranks})
     total = sum(len(incarnation.iterations) for incarnation in shown)
-    panels = [_panel(i, ranks, rows, max(1, columns * len(i.iterations) // total)) for i in shown]
+    grids = [i.iterations.waiting_grid(ranks, rows, _share(i, total, columns)) for i in shown]
+    panels = [_panel(story, i, lang, grid) for i, grid in zip(shown, grids, strict=True)]
     top, longest = _scale(np.concatenate([panel.grid.cells.ravel() for panel in panels]))
     return Heat(ranks, panels, top, longest)
 
 
-def _panel(incarnation: Incarnation, ranks: list[int], rows: int, columns: int) -> Panel:
-    grid = incarnation.iterations.waiting_grid(ranks, rows, columns)
-    numbers = incarnation.iterations.numbers
-    return Panel(incarnation, grid, [(int(numbers[a]), int(numbers[b])) for a, b in grid.columns])
+def _share(incarnation: Incarnation, total: int, columns: int) -> int:
+    """Return how many of the columns an incarnation takes, by its iterations."""
+    return max(1, columns * len(incarnation.iterations) // total)
+
+
+def _panel(story: Story, incarnation: Incarnation, lang: str, grid: Grid) -> Panel:
+    log = incarnation.iterations
+    ends = np.array([last for _, last in grid.columns])
+    names = []
+    for one in applications(story):
+        places = np.flatnonzero(during(log.times, one))
+        if one.incarnation == incarnation.number and len(places):
+            first, last = np.searchsorted(ends, [places[0], places[-1]])
+            names.append((int(first), int(last), strategy(one.strategy, lang)))
+    paused = [int(np.searchsorted(log.times, stop.at)) for stop in stops(story, lang, incarnation.number)]
+    columns = [int(np.searchsorted(ends, min(place, len(log) - 1))) for place in paused]
+    spans = [(int(log.numbers[a]), int(log.numbers[b])) for a, b in grid.columns]
+    return Panel(incarnation, grid, spans, names, columns)
 
 
 def _scale(cells: Floats) -> tuple[float, float]:
@@ -102,9 +126,9 @@ def _scale(cells: Floats) -> tuple[float, float]:
     return top or 1e-3, longest
 
 
-def heat_table(story: Story) -> HeatTable | None:
+def heat_table(story: Story, lang: str) -> HeatTable | None:
     """Return the heat map as a table of few columns."""
-    coarse = heat(story, _TABLE_ROWS, _TABLE_COLUMNS)
+    coarse = heat(story, lang, _TABLE_ROWS, _TABLE_COLUMNS)
     if coarse is None:
         return None
     several = len(coarse.panels) > 1
@@ -122,7 +146,13 @@ def heat_table(story: Story) -> HeatTable | None:
         )
         for r, span in enumerate(coarse.panels[0].grid.rows)
     ]
-    return HeatTable(headings, rows)
+    under = [_under(panel, column) for panel in coarse.panels for column in range(len(panel.spans))]
+    return HeatTable(headings, under if any(under) else [], rows)
+
+
+def _under(panel: Panel, column: int) -> str:
+    """Name the strategies that were in force in a column."""
+    return ", ".join(dict.fromkeys(name for first, last, name in panel.strips if first <= column <= last))
 
 
 def _nodes(coarse: Heat, index: int) -> str:

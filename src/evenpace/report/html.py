@@ -24,7 +24,10 @@ from evenpace.terms.spelling import duration, line, percent
 
 _HERE = Path(__file__).parent
 _VENDOR = _HERE / "vendor" / "uplot"
-_WORDS = ("iteration", "incarnation", "no-data", "waited", "restart", "time", "iterations", "zoom")
+_WORDS = (
+    *("iteration", "incarnation", "no-data", "waited", "restart", "time", "iterations", "zoom"),
+    *("in-force", "probe"),
+)
 _MOST_WORKERS = 512
 
 
@@ -46,7 +49,7 @@ def to_html(story: Story, lang: str) -> str:
 
 
 def _content(story: Story, lang: str) -> dict[str, Any]:
-    plot, heat = chart_.chart(story), heat_.heat(story)
+    plot, heat = chart_.chart(story, lang), heat_.heat(story, lang)
     words = {word: say(f"report-js-{word}", lang) for word in _WORDS}
     data = {"plot": plot.data() if plot else None, "heat": heat.data() if heat else None, "words": words}
     return {
@@ -62,7 +65,7 @@ def _content(story: Story, lang: str) -> dict[str, Any]:
         ],
         "plot": plot,
         "heat": heat,
-        "heat_table": heat_.heat_table(story),
+        "heat_table": heat_.heat_table(story, lang),
         "data": harmless(data),
         "size": (chart_.WIDTH, chart_.HEIGHT),
     }

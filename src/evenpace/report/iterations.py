@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -132,6 +133,15 @@ class IterationLog:
             if counts[c]
         ]
 
+    def busy_of(self, ranks: Iterable[int]) -> Floats:
+        """Return the longest own time of some ranks in each iteration; NaN where none was measured."""
+        columns = [self._column_of[rank] for rank in ranks if rank in self._column_of]
+        theirs = np.flatnonzero(np.isin(np.array(self._columns, dtype=np.int64), columns))
+        of_iteration = np.searchsorted(np.array(self._ends, dtype=np.int64), theirs, side="right")
+        found = np.full(len(self), -1.0)
+        np.maximum.at(found, of_iteration, np.array(self._busy, dtype=np.float64)[theirs])
+        return np.where(found < 0, np.nan, found)
+
     def waiting_grid(self, ranks: list[int], rows: int, columns: int) -> Grid:
         """Return mean waiting seconds on at most `rows` by `columns` cells.
 
@@ -158,6 +168,12 @@ def _edges(count: int, most: int) -> Ints:
 
 def _spans(edges: Ints) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in pairwise(edges)]
+
+
+def ceiling(seconds: Floats) -> float:
+    """Return the top of a scale: the longest, or less where a few outliers would flatten the rest."""
+    longest, usual = float(seconds.max()), float(np.percentile(seconds, 95))
+    return longest if longest <= 2 * usual else 1.5 * usual
 
 
 def thin(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:

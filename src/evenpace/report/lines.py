@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from statistics import median
 
+from evenpace.report.deeds import choice
 from evenpace.report.story import Story
-from evenpace.report.verdict import choice, outcome, reason
+from evenpace.report.verdict import outcome, reason
 from evenpace.report.words import sentence
 from evenpace.terms import say
 from evenpace.terms.spelling import duration, line

@@ -9,11 +9,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evenpace.report.balance import under
+from evenpace.report.deeds import deed
 from evenpace.report.iterations import WorkerMeans
-from evenpace.report.loss import under
 from evenpace.report.story import Incarnation, Story
 from evenpace.report.text import SEVERITY_STYLE
-from evenpace.report.verdict import deed, outcome, state
+from evenpace.report.verdict import outcome, state
 from evenpace.report.words import clock, sentence, sparkline
 from evenpace.terms import say
 from evenpace.terms.spelling import duration, line

@@ -1,4 +1,4 @@
-"""What the trouble cost, in seconds: restarts, repeated steps, slow iterations. Estimates from the log."""
+"""What the trouble cost, in seconds, estimated from the log: restarts, repeated steps, slowness, pauses."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenpace.report.story import Incarnation, Raised, Story
+from evenpace.report.applied import pauses
+from evenpace.report.balance import total
+from evenpace.report.story import Incarnation, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +20,15 @@ class Lost:
     repeated_steps: int | None
     repeated: float | None
     slow: float | None
+    paused: float | None = None  # training stood still for a probe or a strategy
+    recovered: float | None = None  # by strategies; negative where they cost more than they brought
 
     @property
     def total(self) -> float:
         """Return the sum of what is known, in seconds."""
-        return sum(part for part in (self.downtime, self.repeated, self.slow) if part is not None)
+        return sum(
+            part for part in (self.downtime, self.repeated, self.slow, self.paused) if part is not None
+        )
 
 
 def lost(story: Story) -> Lost:
@@ -31,12 +36,16 @@ def lost(story: Story) -> Lost:
     incarnations = story.in_order()
     gaps = [gap for a, b in pairwise(incarnations) if (gap := _downtime(a, b)) is not None]
     repeats = [r for a, b in pairwise(incarnations) if (r := _repeated(a, b)) is not None]
-    slow = [s for incarnation in incarnations if (s := _slow(story, incarnation)) is not None]
+    balances = [b for incarnation in incarnations if (b := total(story, incarnation)) is not None]
+    recovered = [b.recovered for b in balances if b.recovered is not None]
+    paused = [seconds for one in incarnations for _, seconds in pauses(story, one.number)]
     return Lost(
         downtime=sum(gaps) if gaps else None,
         repeated_steps=sum(steps for steps, _ in repeats) if repeats else None,
         repeated=sum(cost for _, cost in repeats) if repeats else None,
-        slow=sum(slow) if slow else None,
+        slow=sum(one.lost - one.paused for one in balances) if balances else None,
+        paused=sum(paused) if paused else None,
+        recovered=sum(recovered) if recovered else None,
     )
 
 
@@ -58,25 +67,3 @@ def _repeated(before: Incarnation, after: Incarnation) -> tuple[int, float] | No
     if not 0 <= steps <= highest + 1:
         return None
     return steps, steps * float(np.median(before.iterations.durations))
-
-
-def under(incarnation: Incarnation, raised: Raised) -> NDArray[np.bool_]:
-    """Return which iterations of the log lie between a finding's onset and its end."""
-    numbers = incarnation.iterations.numbers
-    if raised.iteration is None or raised.incarnation != incarnation.number:
-        return np.zeros(len(numbers), dtype=np.bool_)
-    last = np.inf if raised.closed_iteration is None else raised.closed_iteration
-    return np.asarray((numbers >= raised.iteration) & (numbers < last))
-
-
-def _slow(story: Story, incarnation: Incarnation) -> float | None:
-    """Return seconds above the median before the first onset, over the iterations under any finding."""
-    masks = [mask for f in story.findings.values() if (mask := under(incarnation, f)).any()]
-    if not masks:
-        return None
-    slow = np.logical_or.reduce(masks)
-    first = int(np.argmax(slow))
-    if first == 0:  # slow from the start: no healthy iteration to compare with
-        return None
-    durations = incarnation.iterations.durations
-    return float(np.maximum(durations[slow] - np.median(durations[:first]), 0.0).sum())

@@ -93,6 +93,9 @@ class Story:
     skipped: list[tuple[float, ev.CheckpointSkipped]] = field(default_factory=list)
     degraded: list[tuple[float, ev.WatchDegraded]] = field(default_factory=list)
     attached: list[tuple[float, ev.WatchAttached]] = field(default_factory=list)
+    narrowed: list[tuple[float, ev.Narrowed]] = field(default_factory=list)
+    probed: list[tuple[float, ev.Probed]] = field(default_factory=list)
+    adapted: list[tuple[float, ev.Adapted]] = field(default_factory=list)
     _closings: dict[int, Closing] = field(default_factory=dict)
 
     def add(self, event: ev.Event) -> None:
@@ -172,6 +175,8 @@ def _fold(story: Story, at: float, event: ev.Event) -> None:  # one branch a kin
             _finding(story, at, event)
         case ev.Decision():
             story.decisions.append((at, event))
+        case ev.Narrowed() | ev.Probed() | ev.Adapted():
+            _answer(story, at, event)
         case ev.CheckpointSkipped():
             story.skipped.append((at, event))
         case ev.WatchDegraded():
@@ -191,6 +196,16 @@ def _incarnation(
             incarnation.ended, incarnation.outcome, incarnation.exit_code = at, event.outcome, event.exit_code
         case ev.PeriodFound():
             incarnation.operations = event.operations
+
+
+def _answer(story: Story, at: float, event: ev.Narrowed | ev.Probed | ev.Adapted) -> None:
+    match event:
+        case ev.Narrowed():
+            story.narrowed.append((at, event))
+        case ev.Probed():
+            story.probed.append((at, event))
+        case ev.Adapted():
+            story.adapted.append((at, event))
 
 
 def _worker(incarnation: Incarnation, at: float, event: ev.WorkerJoined | ev.WorkerExited) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from evenpace.report import view
+from evenpace.report.iterations import ceiling
+from evenpace.report.lanes import letters
+from evenpace.report.search import Search, in_lines
 from evenpace.report.story import Story
 from evenpace.report.verdict import timeline, verdict
 from evenpace.report.words import clock, sparkline
@@ -15,8 +19,17 @@ from evenpace.terms import say
 from evenpace.terms.spelling import duration, line, percent
 
 MOST_WORKERS = 16
+_MOST_ROWS = 4  # of a table of measurements
 SEVERITY_STYLE = {"critical": "bold red", "warning": "bold yellow", "info": "bold"}
-KIND_STYLE = {"fault": "red", "decision": "cyan", "relief": "green", "note": "yellow", "run": ""}
+KIND_STYLE = {
+    "fault": "red",
+    "search": "magenta",
+    "decision": "cyan",
+    "strategy": "bold cyan",
+    "relief": "green",
+    "note": "yellow",
+    "run": "",
+}
 
 
 def print_report(story: Story, console: Console, lang: str) -> None:
@@ -67,6 +80,7 @@ def card_text(card: view.Card, lang: str) -> RenderableType:
         ("confidence", card.confidence),
         ("done", card.deed),
         ("victims", card.victims),
+        *(_search(card.search, lang) if card.search else ()),
         ("evidence", "\n".join(card.evidence)),
         ("advice", "\n".join(f"{text}\n$ {command}" if command else text for text, command in card.advice)),
         ("missing", "\n".join(card.missing)),
@@ -78,18 +92,33 @@ def card_text(card: view.Card, lang: str) -> RenderableType:
     return Group(head, Padding(body, (0, 0, 1, 2)))
 
 
+def _search(found: Search, lang: str) -> list[tuple[str, str]]:
+    """Return what is known of how the cause was sought and answered, a row each."""
+    measured = (("narrowed", found.narrowed), ("probed", found.probed), ("strategies", found.strategies))
+    return [
+        (key, "\n".join(line for one in those for line in in_lines(one, _MOST_ROWS, lang)))
+        for key, those in measured
+    ]
+
+
 def _iterations(story: Story, lang: str, width: int) -> RenderableType:
     table = _table("incarnation", "count", "median", "slowest", "outcome", lang=lang)
     sparks: list[RenderableType] = []
     starts = view.starts(story, lang)
-    top = max((start.slowest or 0.0 for start in starts), default=0.0)
+    every = [start.durations for start in starts if len(start.durations)]
+    top = ceiling(np.concatenate(every)) if every else 0.0
+    room = max(width - 6, 10)
+    legends: dict[str, None] = {}
     for start in starts:
         median, slowest = duration(start.median), duration(start.slowest)
         table.add_row(str(start.number), str(start.count), median, slowest, Text(start.outcome))
-        spark = sparkline(start.durations, max(width - 6, 10), top)
-        if spark:
+        if spark := sparkline(start.durations, room, top):
             sparks.append(Text(f"{start.number:>3}  {spark}", no_wrap=True, style="cyan"))
-    return Group(table, *sparks)
+        lane, legend = letters(story, story.incarnation(start.number), room, lang)
+        if lane:
+            sparks.append(Text(f"     {lane}", no_wrap=True, style="bold"))
+            legends[legend] = None
+    return Group(table, *sparks, *(Text(f"     {legend}", style="dim") for legend in legends))
 
 
 def _table(*columns: str, lang: str) -> Table:

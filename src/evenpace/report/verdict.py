@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenpace.findings import Severity
+from evenpace.report.deeds import answer, choice
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.words import clock, fault, sentence, uncapped, who
+from evenpace.respond.telling import adapted, narrowed, probed
 from evenpace.terms import say
 from evenpace.terms.retell import retell
 from evenpace.terms.spelling import line, percent
-from evenpace.watch import events as ev
 
 _STATES = ("finished", "failed", "stopped", "interrupted", "running", "unknown")
-_ORDER = ("fault", "decision", "relief", "note", "run")  # of what the log says happened at one moment
+# of what the log says happened at one moment
+_ORDER = ("fault", "search", "decision", "strategy", "relief", "note", "run")
 _SURE = 0.8  # confidence from which the verdict says it plainly
 _CLAUSES = 3  # a sentence holds no more; the rest is in the table
 
@@ -54,8 +56,8 @@ def clause(story: Story, raised: Raised, lang: str) -> str:
         since=clock(raised.onset),
         until=clock(raised.closed),
     )
-    decision = story.decision_for(raised.id)
-    return f"{text}, {deed(decision, lang)}" if decision else text
+    done = answer(story, raised, lang)
+    return f"{text}, {done}" if done else text
 
 
 def _fault(raised: Raised, lang: str) -> str:
@@ -66,30 +68,9 @@ def _fault(raised: Raised, lang: str) -> str:
     return say("report-unsure", lang, fault=name, confidence=percent(raised.finding.confidence))
 
 
-def deed(decision: ev.Decision, lang: str) -> str:
-    """Say what a decision did."""
-    parts = []
-    if decision.nodes_out:
-        parts.append(say("report-out", lang, nodes=", ".join(map(line, decision.nodes_out))))
-    if decision.nodes_in:
-        parts.append(say("report-in", lang, nodes=", ".join(map(line, decision.nodes_in))))
-    if decision.action in ("restart", "would-restart"):
-        key = "report-from-start" if decision.step is None else "report-from-step"
-        parts.append(say(key, lang, step=decision.step))
-    action = decision.action if decision.action in ("none", "restart", "would-restart", "give-up") else None
-    text = say(f"report-action-{action}", lang) if action else line(decision.action)
-    return say("report-deed", lang, action=text, parts=", ".join(parts)) if parts else text
-
-
-def choice(decision: ev.Decision, lang: str) -> str:
-    """Say what a decision did, and why."""
-    done = deed(decision, lang)
-    return f"{done}: {line(retell(decision.reason, lang))}" if decision.reason else done
-
-
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One line of the timeline. `kind` is run, fault, relief, decision or note."""
+    """One line of the timeline. `kind` is run, fault, search, decision, strategy, relief or note."""
 
     at: float
     kind: str
@@ -98,7 +79,7 @@ class Moment:
 
 def timeline(story: Story, lang: str) -> list[Moment]:
     """Return what happened, in order of time."""
-    moments = [*_findings(story, lang), *_notes(story, lang)]
+    moments = [*_findings(story, lang), *_answers(story, lang), *_notes(story, lang)]
     for incarnation in story.in_order():
         moments.extend(_incarnation(incarnation, lang))
     for at, decision in story.decisions:
@@ -128,6 +109,18 @@ def _findings(story: Story, lang: str) -> list[Moment]:
             )
             moments.append(Moment(raised.closed, "relief", text))
     return moments
+
+
+def _answers(story: Story, lang: str) -> list[Moment]:
+    moments = [
+        Moment(at, "search", narrowed(one, story.incarnation(one.incarnation).node_of, lang))
+        for at, one in story.narrowed
+    ]
+    moments += [
+        Moment(at, "search", probed(one, story.incarnation(one.incarnation).node_of, lang))
+        for at, one in story.probed
+    ]
+    return moments + [Moment(at, "strategy", adapted(one, lang)) for at, one in story.adapted]
 
 
 def reason(word: str | None, lang: str) -> str:

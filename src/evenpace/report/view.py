@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evenpace.diagnose.retelling import retold
 from evenpace.findings import Finding, Subject
+from evenpace.report.deeds import answer
 from evenpace.report.incidents import alike
 from evenpace.report.iterations import Floats
-from evenpace.report.loss import Lost, lost
+from evenpace.report.loss import lost
+from evenpace.report.search import Search, search
 from evenpace.report.story import Incarnation, Raised, Story
-from evenpace.report.verdict import deed, outcome, reason, state
+from evenpace.report.totals import losses, recovered
+from evenpace.report.verdict import outcome, reason, state
 from evenpace.report.words import clock, date, evidence, fault, who
 from evenpace.terms import say
 from evenpace.terms.spelling import clean, duration, line, percent, ranges
@@ -39,6 +42,7 @@ class Card:
     advice: list[tuple[str, str]]  # text, command
     missing: list[str]
     incidents: list[tuple[str, str]]  # id, why
+    search: Search | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class WorkerRow:
 
 def facts(story: Story, lang: str) -> list[tuple[str, str]]:
     """Return the facts of a run as label and value; what the log does not say is left out."""
-    run = story.run
+    run, cost = story.run, lost(story)
     known: list[tuple[str, str]] = []
     if run:
         budget = say(
@@ -93,7 +97,8 @@ def facts(story: Story, lang: str) -> list[tuple[str, str]]:
         ("start", date(story.started)),
         ("end" if story.end else "latest", f"{date(story.latest)} ({_length(story)})"),
         ("state", outcome(state(story), lang)),
-        ("lost", losses(lost(story), lang)),
+        ("lost", losses(cost, lang)),
+        ("recovered", recovered(story, cost, lang)),
         ("damaged", str(story.damaged) if story.damaged else ""),
     ]
     return [(say(f"report-fact-{name}", lang), value) for name, value in known if value]
@@ -104,35 +109,20 @@ def _length(story: Story) -> str:
     return duration(story.latest - story.started) if both else "?"  # type: ignore[operator]
 
 
-def losses(cost: Lost, lang: str) -> str:
-    """Say what the trouble cost; empty where nothing is known to be lost."""
-    parts = []
-    if cost.downtime is not None:
-        parts.append(say("report-lost-downtime", lang, time=duration(cost.downtime)))
-    if cost.repeated is not None:
-        time = duration(cost.repeated)
-        parts.append(say("report-lost-repeated", lang, steps=cost.repeated_steps, time=time))
-    if cost.slow is not None:
-        parts.append(say("report-lost-slow", lang, time=duration(cost.slow)))
-    if not parts:
-        return ""
-    return say("report-lost-total", lang, total=duration(cost.total), parts=", ".join(parts))
-
-
 def cards(story: Story, lang: str) -> list[Card]:
     """Return the findings, the answer first."""
     return [_card(story, raised, lang) for raised in story.ranked()]
 
 
 def _card(story: Story, raised: Raised, lang: str) -> Card:
-    decision = story.decision_for(raised.id)
-    return card_of(
+    card = card_of(
         raised.finding,
         lang,
         when=_when(raised, lang),
         state=say("report-open", lang) if raised.closed is None else reason(raised.reason, lang),
-        deed=deed(decision, lang) if decision else "",
+        deed=answer(story, raised, lang),
     )
+    return replace(card, search=search(story, raised, lang))
 
 
 def card_of(finding: Finding, lang: str, *, when: str = "", state: str = "", deed: str = "") -> Card:

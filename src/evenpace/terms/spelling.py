@@ -49,6 +49,16 @@ def _short(seconds: float) -> str:
     return f"{seconds * 1e6:.0f} µs"
 
 
+def size(count: int) -> str:
+    """Show a number of bytes: `512 B`, `4 MiB`, `1.5 GiB`."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.3g} {unit}"
+        value /= 1024
+    return f"{value:.3g} TiB"
+
+
 def percent(share: float | None) -> str:
     """Show a part of one as a percentage."""
     return "?" if share is None else f"{max(0.0, min(share, 1.0)):.0%}"

@@ -14,13 +14,13 @@
 
   function plot(d) {
     const place = document.getElementById("plot");
-    const vertical = (u, at, name, dash) => {
+    const vertical = (u, at, name, dash, top = u.bbox.top) => {
       const x = u.valToPos(at, "x", true);
       if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
       u.ctx.strokeStyle = colour(name);
       u.ctx.setLineDash(dash.map(n => n * devicePixelRatio));
       u.ctx.beginPath();
-      u.ctx.moveTo(x, u.bbox.top);
+      u.ctx.moveTo(x, top);
       u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
       u.ctx.stroke();
     };
@@ -32,6 +32,40 @@
       u.ctx.textAlign = "left";
       u.ctx.textBaseline = "middle";
       u.ctx.fillText(text, x + 4 * devicePixelRatio, y);
+    };
+    // What was in force, in the margin above; a label only where it does not run into the one before.
+    const lane = u => {
+      const right = u.bbox.left + u.bbox.width, high = u.bbox.top - d.lane * devicePixelRatio;
+      const row = 15 * devicePixelRatio, free = [u.bbox.left, u.bbox.left];
+      const put = (text, at, r) => {
+        const x = Math.max(u.valToPos(at, "x", true), u.bbox.left) + 4 * devicePixelRatio;
+        u.ctx.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
+        const wide = u.ctx.measureText(text).width;
+        if (x > right) return;
+        const start = Math.max(Math.min(x, right - wide), u.bbox.left);
+        if (start < free[r]) return;
+        u.ctx.fillStyle = colour("fg");
+        u.ctx.textAlign = "left";
+        u.ctx.textBaseline = "middle";
+        u.ctx.fillText(text, start, high + (r + 0.5) * row);
+        free[r] = start + wide + 4 * devicePixelRatio;
+      };
+      for (const strip of d.strips) {
+        const a = Math.max(u.valToPos(strip.start, "x", true), u.bbox.left);
+        const b = Math.min(u.valToPos(strip.end, "x", true), right);
+        if (b < u.bbox.left || a > right) continue;
+        u.ctx.fillStyle = colour("decision");
+        u.ctx.globalAlpha = 0.25;
+        u.ctx.fillRect(a, high, Math.max(b - a, 2), row);
+        u.ctx.globalAlpha = 1;
+        vertical(u, strip.start, "decision", [], high);
+        if (!strip.open) vertical(u, strip.end, "decision", [], high);
+        put(strip.label, strip.start, 0);
+      }
+      for (const stop of d.stops) {
+        vertical(u, stop.at, "warning", [1, 3], high + row);
+        put(stop.label, stop.at, 1);
+      }
     };
     const marks = u => {
       u.ctx.save();
@@ -53,11 +87,12 @@
         vertical(u, at, "restart", [7, 4]);
         say(u, word.restart, at, u.bbox.top + 10 * devicePixelRatio);
       }
+      lane(u);
       u.ctx.restore();
     };
     const axis = { stroke: () => colour("dim"), grid: { stroke: () => colour("rule"), width: 1 }, ticks: { show: false } };
     const options = {
-      width: place.clientWidth, height: 280,
+      width: place.clientWidth, height: 280 + d.lane, padding: [d.lane ? d.lane + 4 : null, null, null, null],
       scales: { x: { time: true }, y: { range: (u, low, high) => [0, d.top] } },
       axes: [
         { ...axis, values: (u, ticks) => ticks.map(clock), space: 76, size: 30, grid: { show: false } },
@@ -72,7 +107,7 @@
       hooks: { drawClear: [marks] },
     };
     const drawing = new uPlot(options, [d.times, d.seconds], place);
-    new ResizeObserver(() => drawing.setSize({ width: place.clientWidth, height: 280 })).observe(place);
+    new ResizeObserver(() => drawing.setSize({ width: place.clientWidth, height: 280 + d.lane })).observe(place);
     dark.addEventListener("change", () => drawing.redraw());
   }
 
@@ -101,8 +136,9 @@
 
   function heat(d) {
     const canvas = document.getElementById("heat"), value = document.getElementById("heat-value");
-    const rows = d.rows.length, height = Math.min(Math.max(rows * 22, 66), 420), top = 18, bottom = 18, gap = 4;
+    const rows = d.rows.length, height = Math.min(Math.max(rows * 22, 66), 420), bottom = 18, gap = 4;
     const columns = d.panels.reduce((sum, p) => sum + p.spans.length, 0);
+    const answered = d.panels.some(p => p.strips.length || p.stops.length), top = answered ? 28 : 18;
     const images = d.panels.map(p => image(p, rows));
     let boxes = [], left = 60;
     const name = row => d.rows[row] + (rows <= 24 ? " " + [...new Set(d.panels.map(p => p.nodes[row]).filter(Boolean))].join(", ") : "");
@@ -130,7 +166,13 @@
         const w = room * panel.spans.length / columns, box = { panel, x, w };
         context.drawImage(images[i], x, top, w, height);
         context.textAlign = "left";
-        context.fillText(word.incarnation + " " + panel.incarnation, x, top / 2, w);
+        context.fillStyle = colour("decision");
+        for (const [a, b] of panel.strips)
+          context.fillRect(x + a * w / panel.spans.length, top - 8, Math.max((b - a + 1) * w / panel.spans.length, 2), 6);
+        context.fillStyle = colour("warning");
+        for (const a of panel.stops) context.fillRect(x + a * w / panel.spans.length, top - 8, 2, 6);
+        context.fillStyle = colour("dim");
+        context.fillText(word.incarnation + " " + panel.incarnation, x, 9, w);
         context.fillText(panel.spans[0][0], x, top + height + bottom / 2 + 2);
         context.textAlign = "right";
         if (w > 90) context.fillText(panel.spans[panel.spans.length - 1][1], x + w, top + height + bottom / 2 + 2);
@@ -147,9 +189,12 @@
       const [a, b] = box.panel.spans[column];
       const level = atob(box.panel.cells).charCodeAt(row * box.panel.spans.length + column);
       const amount = level === 255 ? word["no-data"] : (level === 254 ? "≥ " : "") + seconds(level / 254 * d.top);
+      const force = box.panel.strips.filter(s => s[0] <= column && column <= s[1]).map(s => s[2]);
+      const probed = box.panel.stops.includes(column) ? [word.probe] : [];
       value.textContent = [
         word.incarnation + " " + box.panel.incarnation, word.iterations + " " + (a === b ? a : a + "-" + b),
         "rank " + d.rows[row] + (box.panel.nodes[row] ? " " + box.panel.nodes[row] : ""), word.waited + " " + amount,
+        ...(force.length ? [word["in-force"] + ": " + force.join(", ")] : []), ...probed,
       ].join("   ");
     });
     const legend = document.getElementById("heat-legend").getContext("2d");
