@@ -22,6 +22,7 @@ from evenpace.respond.judging import Cause, decision, judge
 from evenpace.respond.mitigation.mitigation import Mitigation
 from evenpace.respond.parts import Parts
 from evenpace.respond.starting import start
+from evenpace.watch.eventlog import read_events
 from evenpace.watch.events import (
     CheckpointSkipped,
     FindingClosed,
@@ -60,6 +61,8 @@ class Supervisor:
     def attach(self) -> int:
         """Go on with the ledger's incarnation, whose agents the launcher has adopted."""
         started = self._recorder.ledger.started
+        for event in read_events(self._parts.folder.events):
+            self._mitigation.hear(event)
         if started is None:
             raise Problem(f"the run in {self._parts.folder.path} never started its job; start a new run")
         return self._guarded(lambda: self._keep_going(self._resume(started)))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evenpace.respond.mitigation.mitigation import Mitigation
 from evenpace.watch.events import Decision, Narrowed, Probed, WatchDegraded
 
 from .conftest import HEALTHY, RANKS, Run
@@ -230,6 +231,21 @@ def test_what_is_proven_is_not_measured(job: Maker) -> None:
     run.raise_finding(None, onset=40)
     run.look(5)
     assert run.prober.asked == []
+
+
+def test_a_run_is_gone_on_with_from_its_log(job: Maker) -> None:
+    run = job()
+    ease(run)
+    run.iterate(10, EASED)
+    run.mitigation = Mitigation(run.mitigation._parts, run.mitigation._prober)
+    for event in run.heard:
+        run.mitigation.hear(event)
+    run.recorder.listen(run.mitigation.hear)
+    run.iterate(5, EASED)
+    run.measure({}, run.plan()["counts"])
+    run.look(10)
+    assert run.decisions()[-1] == ("revert", "micro-batches")
+    assert run.plan()["version"] == 2
 
 
 def test_another_incarnation_begins_with_nothing(job: Maker) -> None:

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from evenpace.respond.mitigation.announcing import announce
+from evenpace.respond.mitigation.episode import Suspicion
 from evenpace.respond.mitigation.loop import Loop
-from evenpace.respond.strategies import Estimate
+from evenpace.respond.strategies import Cause, Edge, Estimate
 from evenpace.watch.events import Adapted
 
 PATIENCE = 60.0  # seconds for every rank to put an announced plan in force
 HELPED = 0.97  # of the iteration before: what is not below it did not help
 JUDGED_AFTER = 8  # iterations under a plan
+PROBE_AGAIN = 30.0  # seconds until a cause that only a pause can show is looked at again; then twice that
+LONGEST_AGAIN = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Applying:
-    """A plan that was announced; `action` is apply or revert, `deadline` monotonic seconds.
-
-    `before` is the iteration time without any plan, in seconds.
-    """
+    """A plan that was announced; `action` is apply or revert, `deadline` monotonic seconds."""
 
     strategy: str
     action: str
     estimate: Estimate
     version: int
     deadline: float
-    before: float
 
     def settled(self, loop: Loop, now: float) -> str | None:
         """Return "" where the plan is in force on every rank, why not where it is too late, else None."""
@@ -49,24 +49,29 @@ class Applying:
         )
 
 
-def apply(  # noqa: PLR0913, PLR0917 - one argument for each part
-    strategy: str, action: str, estimate: Estimate, loop: Loop, now: float, before: float
-) -> Applying:
+def apply(strategy: str, action: str, estimate: Estimate, loop: Loop, now: float) -> Applying:
     """Announce a plan to the loop's rank 0; raises OSError."""
-    applying = Applying(strategy, action, estimate, loop.version + 1, now + PATIENCE, before)
+    applying = Applying(strategy, action, estimate, loop.version + 1, now + PATIENCE)
     announce(loop.rings[0], applying.version, estimate)
     return applying
 
 
 @dataclass(slots=True)
 class InForce:
-    """A strategy that is in force since iteration `since`; `before` is the iteration time without it."""
+    """A strategy that is in force since iteration `since`; `before` is the seconds of one without it.
+
+    `plan` is its counts or positions, `suspicion` whom it is for, `links` how slow those links are.
+    """
 
     strategy: str
-    estimate: Estimate
+    plan: tuple[int, ...]
     before: float
     since: int
+    suspicion: Suspicion
+    links: Mapping[Edge, float] = field(default_factory=dict)
     calm_since: float | None = None  # monotonic seconds: nobody has been slow from then on
+    _probe_at: float = 0.0
+    _again: float = PROBE_AGAIN
 
     def useless(self, latest: float | None, iterations: int) -> bool:
         """Tell whether it has been in force for long enough to say that it does not help."""
@@ -79,3 +84,17 @@ class InForce:
         elif self.calm_since is None:
             self.calm_since = now
         return self.calm_since is not None and now - self.calm_since >= hold
+
+    def by_probe(self, loop: Loop) -> bool:
+        """Tell whether only a pause can show that the cause is gone."""
+        return self.suspicion.cause is Cause.LINK or not loop.factors()
+
+    def probe_due(self, now: float) -> bool:
+        """Tell whether it is time to look at the cause again; waits longer each time."""
+        if not self._probe_at:
+            self._probe_at = now + self._again
+        if now < self._probe_at:
+            return False
+        self._again = min(LONGEST_AGAIN, 2 * self._again)
+        self._probe_at = now + self._again
+        return True

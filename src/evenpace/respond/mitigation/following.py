@@ -1,31 +1,40 @@
-"""Follow a run's events as far as its pace is concerned: the episode, its loss, since when it is as it is."""
+"""Follow a run's events as far as its pace is concerned: the episode, its loss, what is in force.
+
+A log that is read again gives the same as living it, so a run can be attached to.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from evenpace.respond.mitigation.episode import Episode, surplus
+from evenpace.respond.mitigation.applying import InForce
+from evenpace.respond.mitigation.episode import Episode, Suspicion, surplus
 from evenpace.respond.mitigation.pace import Pace, duration
 from evenpace.respond.policy import is_pace
+from evenpace.respond.strategies import Cause
 from evenpace.watch.events import (
+    Adapted,
     Event,
     FindingClosed,
     FindingRaised,
     IncarnationStarted,
     Iteration,
     Narrowed,
+    Probed,
     seconds,
 )
 
 
 @dataclass(slots=True)
 class Following:
-    """One incarnation. `since` is the iteration from which the present plan is in force."""
+    """One incarnation. Nothing was changed from iteration `since` on; `probed` is the last measurement."""
 
     pace: Pace = field(default_factory=Pace)
     episode: Episode | None = None
+    in_force: dict[str, InForce] = field(default_factory=dict)
     since: int = 0
     started_in: float | None = None  # seconds from the start to the first iteration
+    probed: Probed | None = None
     _began: float | None = None  # epoch seconds
     _newest: int = -1
     _narrowed: Narrowed | None = None
@@ -42,54 +51,93 @@ class Following:
                 self._narrowed = event
                 if self.episode is not None:
                     self.episode.narrowed = event
+            case Probed():
+                self._measured(event)
             case FindingRaised() if is_pace(event.finding):
                 self._raised(event)
             case FindingClosed() if self.episode and event.id == self.episode.raised.id:
                 self.episode.over = True
+            case Adapted():
+                self._adapted(event)
         return False
+
+    @property
+    def open(self) -> Episode | None:
+        """Return the episode that is not over."""
+        return self.episode if self.episode and not self.episode.over else None
 
     def now(self) -> float | None:
         """Return the time of an iteration now, in seconds."""
-        onset = self.episode.onset if self.episode and not self.episode.over else 0
-        return self.pace.latest(max(self.since, onset))
+        return self.pace.latest(self._from())
 
     def iterations(self) -> int:
-        """Return how many iterations there were under the present plan, of this episode."""
-        onset = self.episode.onset if self.episode and not self.episode.over else 0
-        return self.pace.count(max(self.since, onset))
+        """Return how many iterations there were since the last change, of this episode."""
+        return self.pace.count(self._from())
 
-    def plan_changed(self, pause: float) -> None:
-        """Begin to count anew from here; the pause in seconds is lost."""
-        self.since = self._newest + 1
-        if self.episode is not None:
-            self.episode.lost = 0.0
-            self.episode.total += pause
+    def without(self, strategy: str) -> float | None:
+        """Return the time of an iteration as it would be without that strategy, in seconds."""
+        force = self.in_force.get(strategy)
+        return force.before if force else self.now()
 
-    def forget_over(self) -> None:
-        """Drop an episode that is over."""
-        if self.episode is not None and self.episode.over:
-            self.episode = None
+    def _from(self) -> int:
+        return max(self.since, self.open.onset if self.open else 0)
 
     def _iterated(self, event: Iteration) -> None:
         self.pace.add(event)
         self._newest = max(self._newest, event.iteration)
         if self.started_in is None and self._began is not None:
             self.started_in = max(0.0, seconds(event.time) - self._began)
-        if self.episode is not None and not self.episode.over:
-            self.episode.lose(duration(event))
+        if self.open is not None:
+            self.open.lose(duration(event))
 
     def _raised(self, event: FindingRaised) -> None:
         if self.episode is not None and self.episode.raised.id == event.id:
             self.episode.raised, self.episode.over = event, False
             return
         onset = event.iteration if event.iteration is not None else self._newest
-        healthy = self.pace.before(onset)
-        now = self.pace.latest(onset)
+        healthy, now = self.pace.before(onset), self.pace.latest(onset)
         if now is not None and (healthy is None or event.finding.phrase == "slow-worker-from-start"):
             healthy = max(now - surplus(event.finding), now / 2)
         if healthy is None:
             return
-        if self.episode is not None:  # a plan is in force, and was when the pace before was measured
+        if self.episode is not None and self.in_force:  # the pace before was that under a plan
             healthy = min(healthy, self.episode.healthy)
         self.episode = Episode(event, onset, healthy, narrowed=self._narrowed)
         self.episode.lost = self.episode.total = self.pace.lost(onset, healthy)
+
+    def _measured(self, event: Probed) -> None:
+        self.probed = event
+        if self.open is not None:
+            self.open.probed = event
+            self.open.total += event.pause
+
+    def _adapted(self, event: Adapted) -> None:
+        before = self.without(event.strategy)
+        if event.failed:
+            if self.episode is not None:
+                self.episode.refused.add(event.strategy)
+            return
+        self.since = self._newest + 1
+        if self.episode is not None:
+            self.episode.lost = 0.0
+            self.episode.total += event.pause
+        if event.action == "revert":
+            self.in_force.pop(event.strategy, None)
+            self._forget_over()
+            return
+        plan = tuple(event.counts or event.positions)
+        suspicion = self.episode.suspicion() if self.episode else Suspicion(Cause.UNCLEAR)
+        self.in_force[event.strategy] = InForce(
+            event.strategy, plan, before or 0.0, self.since, suspicion, self._slow_links(suspicion)
+        )
+
+    def _slow_links(self, suspicion: Suspicion) -> dict[tuple[int, int], float]:
+        measured = {(one.source, one.target): one for one in self.probed.links} if self.probed else {}
+        return {
+            link: measured[link].seconds / measured[link].expected if link in measured else 2.0
+            for link in suspicion.links
+        }
+
+    def _forget_over(self) -> None:
+        if self.episode is not None and self.episode.over and not self.in_force:
+            self.episode = None

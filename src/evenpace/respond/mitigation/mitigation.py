@@ -14,21 +14,21 @@ from evenpace.respond.mitigation.applying import Applying, InForce, apply
 from evenpace.respond.mitigation.episode import Episode
 from evenpace.respond.mitigation.following import Following
 from evenpace.respond.mitigation.loop import Loop, look, ring_of
-from evenpace.respond.mitigation.price import restart_price, restart_verdict
+from evenpace.respond.mitigation.price import restart_verdict
 from evenpace.respond.mitigation.probes import ProberFactory, Probes
-from evenpace.respond.mitigation.view import SLOW, job, trouble
+from evenpace.respond.mitigation.view import SLOW, View
 from evenpace.respond.mitigation.weighing import NOTHING, Weighing, weigh
 from evenpace.respond.parts import Parts
 from evenpace.respond.planner import Standing
 from evenpace.respond.policy import Verdict
 from evenpace.respond.strategies import Strategy
 from evenpace.respond.strategies.catalogue import strategies
-from evenpace.watch.events import Event, Probed
+from evenpace.watch.events import Event
 
 EVERY = 0.5  # seconds between two looks
 HOLD = 3.0  # seconds without a slow rank before a plan is taken back; twice that after each relapse
 LONGEST_HOLD = 60.0
-SETTLED = 3  # iterations under a plan before the pace is judged
+SETTLED = 3  # iterations after a change before the pace is judged
 
 
 class Mitigation:
@@ -47,20 +47,15 @@ class Mitigation:
         self._following = Following()
         self._probes = Probes(self._prober)
         self._applying: Applying | None = None
-        self._in_force: InForce | None = None
         self._hold = HOLD
         self._loop = Loop({})
 
-    # --- what the run's events say ---
-
     def hear(self, event: Event) -> None:
-        """Take in one event of the run."""
+        """Take in one event of the run, or of its log."""
         if self._following.hear(event):
             self._probes.cancel()
             self._reset()
             self._following.hear(event)
-
-    # --- what follows from it ---
 
     def look(self) -> Act | None:
         """Do what is due; return a restart that has earned its price. Never raises."""
@@ -73,27 +68,26 @@ class Mitigation:
         except Exception as error:
             self._broken = True
             self._probes.cancel()
-            self._parts.say_degraded(
-                self._incarnation, "degraded-mitigation", error=f"{type(error).__name__}: {error}"
-            )
+            reason = f"{type(error).__name__}: {error}"
+            self._parts.say_degraded(self._incarnation, "degraded-mitigation", error=reason)
             return None
 
     def _look(self, now: float) -> Act | None:
-        episode = self._following.episode
-        if episode is None and self._in_force is None:
+        following = self._following
+        if following.open is None and not following.in_force:
             return None
         self._loop = look(self._rings())
         if not self._loop.complete:
             return None
-        self._take_probe()
+        if self._probes.busy:
+            self._take_probe()
+            return None
         if self._applying is not None:
             self._settle(self._applying, now)
             return None
-        if self._probes.busy:
+        if any(self._take_back(force, now) for force in list(following.in_force.values())):
             return None
-        if self._in_force is not None and self._take_back(self._in_force, now):
-            return None
-        return self._weigh(episode, now) if episode is not None and not episode.over else None
+        return self._weigh(following.open, now) if following.open is not None else None
 
     @property
     def _incarnation(self) -> int:
@@ -115,113 +109,82 @@ class Mitigation:
     def _settle(self, applying: Applying, now: float) -> None:
         """Record that a plan has taken effect, or that it did not."""
         failed = applying.settled(self._loop, now)
-        if failed is None:
-            return
-        self._applying = None
-        self._recorder.write(applying.event(self._loop, failed, self._incarnation, self._parts.clock.stamp()))
-        episode = self._following.episode
-        if failed:
-            self._in_force = None
-            if episode:
-                episode.refused.add(applying.strategy)
-            return
-        self._following.plan_changed(self._loop.plan_pause)
-        if applying.action == "revert":
-            self._in_force = None
-            self._following.forget_over()
-        else:
-            self._in_force = InForce(
-                applying.strategy, applying.estimate, applying.before, self._following.since
-            )
+        if failed is not None:
+            self._applying = None
+            time = self._parts.clock.stamp()
+            self._recorder.write(applying.event(self._loop, failed, self._incarnation, time))
 
     def _take_back(self, force: InForce, now: float) -> bool:
         """Take a plan back where nobody is slow any more, or where it does not help; tell whether it was."""
-        episode = self._following.episode
-        iterations = self._following.iterations()
-        if force.useless(self._following.now(), iterations) and episode and not episode.over:
+        episode, iterations = self._following.open, self._following.iterations()
+        if episode and force.useless(self._following.now(), iterations):
             episode.refused.add(force.strategy)
             return self._revert(force, "decision-useless", now)
-        slow = any(factor >= SLOW for factor in self._loop.factors().values())
-        measured = bool(self._loop.factors()) and iterations >= SETTLED
-        if not measured or not force.calm(slow, now, self._hold):
+        if iterations < SETTLED or not self._relieved(force, now):
             return False
         self._hold = min(LONGEST_HOLD, 2 * self._hold)
         return self._revert(force, "decision-relieved", now)
 
+    def _relieved(self, force: InForce, now: float) -> bool:
+        """Tell whether what a strategy is for is over; have it measured where only a pause can show it."""
+        if not force.by_probe(self._loop):
+            slow = any(factor >= SLOW for factor in self._loop.factors().values())
+            return force.calm(slow, now, self._hold)
+        probed, self._following.probed = self._following.probed, None
+        if probed is not None and not probed.failed:
+            return not (probed.slow_ranks or probed.slow_links)
+        if force.probe_due(now):
+            self._measure(force.suspicion.links)
+        return False
+
     def _revert(self, force: InForce, phrase: str, now: float) -> bool:
-        nodes, episode = self._nodes(), self._following.episode
-        view = job(nodes, self._following.since, self._loop, self._following.pace, [], None)
-        back = self._strategies[force.strategy].healthy(view)
+        back = self._strategies[force.strategy].healthy(self._view().job(None))
         if back is None:
-            self._in_force = None
+            del self._following.in_force[force.strategy]
             return False
+        episode = self._following.episode
         self._decide("revert", phrase, force.strategy, episode, Weighed(episode.lost if episode else 0.0))
-        self._applying = apply(force.strategy, "revert", back, self._loop, now, force.before)
+        self._applying = apply(force.strategy, "revert", back, self._loop, now)
         return True
 
     # --- weighing ---
 
-    def _nodes(self) -> dict[int, str]:
-        return {rank: worker.node for rank, worker in self._recorder.ledger.workers.items()}
+    def _view(self) -> View:
+        return View(self._following, self._loop, self._recorder.ledger, self._parts.clock.wall())
 
     def _weigh(self, episode: Episode, now: float) -> Act | None:
         latest = self._following.now()
         if latest is None or self._following.iterations() < SETTLED:
             return None
-        weighing = self._weighing(episode, latest)
-        if not weighing.chosen:
-            self._tell_waiting(episode, weighing)
-            self._maybe_probe(episode)
-            return None
-        return self._act(episode, weighing, now)
-
-    def _weighing(self, episode: Episode, latest: float) -> Weighing:
-        following = self._following
-        ledger = self._recorder.ledger
-        evicts = restart_verdict(episode.raised, ledger) is not None
-        price = restart_price(ledger, following.started_in, self._parts.clock.wall()) if evicts else None
-        groups = episode.narrowed.groups if episode.narrowed else []
-        view = job(self._nodes(), following.since, self._loop, following.pace, groups, price)
-        told = trouble(
-            episode.suspicion(),
-            episode.healthy,
-            self._without(latest),
-            episode.onset,
-            self._loop,
-            following.pace,
-            episode.probed,
-        )
         standing = Standing(episode.healthy, latest, episode.lost)
-        running = self._in_force.estimate if self._in_force else None
-        return weigh(self._strategies.values(), told, view, standing, episode.refused, running)
-
-    def _without(self, latest: float) -> float:
-        """Return the iteration time without any strategy in force."""
-        return self._in_force.before if self._in_force else latest
+        asked = [one for one in self._strategies.values() if one.name not in episode.refused]
+        running = {name: force.plan for name, force in self._following.in_force.items()}
+        weighing = weigh(asked, self._view().weighed(episode), standing, running)
+        if weighing.chosen:
+            return self._act(episode, weighing, now)
+        self._tell_waiting(episode, weighing)
+        self._probe_suspects(episode)
+        return None
 
     def _act(self, episode: Episode, weighing: Weighing, now: float) -> Act | None:
         name = weighing.chosen
-        allowed = self._policy == "restart" or (self._policy == "adapt" and name != "restart")
         if name == "restart":
             verdict = restart_verdict(episode.raised, self._recorder.ledger)
-            if allowed and verdict is not None:
+            if self._policy == "restart" and verdict is not None:
                 return Act(verdict, episode.raised.id, name, weighing.weighed)
             self._tell_once(episode, "would-restart", "decision-worth", name, weighing.weighed)
-        elif not allowed:
+        elif self._policy == "observe":
             self._tell_once(episode, "would-adapt", "decision-worth", name, weighing.weighed)
         else:
             self._decide("adapt", "decision-worth", name, episode, weighing.weighed)
-            self._applying = apply(
-                name, "apply", weighing.estimates[name], self._loop, now, self._without(weighing.standing.now)
-            )
+            self._applying = apply(name, "apply", weighing.estimates[name], self._loop, now)
         return None
 
     def _tell_waiting(self, episode: Episode, weighing: Weighing) -> None:
-        if self._in_force is not None:
-            return
-        others = [name for name in weighing.estimates if name != NOTHING]
-        phrase = "decision-wait" if others else "decision-no-strategy"
-        self._tell_once(episode, "none", phrase, NOTHING, weighing.weighed)
+        if not self._following.in_force:
+            others = [name for name in weighing.estimates if name != NOTHING]
+            phrase = "decision-wait" if others else "decision-no-strategy"
+            self._tell_once(episode, "none", phrase, NOTHING, weighing.weighed)
 
     def _tell_once(self, episode: Episode, action: str, phrase: str, strategy: str, weighed: Weighed) -> None:
         key = f"{action} {phrase} {strategy}"
@@ -232,27 +195,23 @@ class Mitigation:
     def _decide(
         self, action: str, phrase: str, strategy: str, episode: Episode | None, weighed: Weighed
     ) -> None:
-        details: dict[str, str | int] = {"strategy": strategy}
-        cause = Act(
-            Verdict(action, phrase, details), episode.raised.id if episode else None, strategy, weighed
-        )
+        verdict = Verdict(action, phrase, {"strategy": strategy})
+        cause = Act(verdict, episode.raised.id if episode else None, strategy, weighed)
         self._recorder.write(decision(cause, self._incarnation, self._parts))
 
     # --- probes ---
 
-    def _maybe_probe(self, episode: Episode) -> None:
+    def _probe_suspects(self, episode: Episode) -> None:
         """Have the suspects measured, once their slowness has cost as much as the pause."""
         suspicion = episode.suspicion()
         known = suspicion.sure or episode.probed is not None or episode.narrowed is None
-        if self._policy == "observe" or known or episode.lost < self._probes.price:
-            return
-        rings = self._loop.rings
-        self._probes.start(self._incarnation, rings, tuple(sorted(rings)), suspicion.links)
+        if self._policy != "observe" and not known and episode.lost >= self._probes.price:
+            self._measure(suspicion.links)
+
+    def _measure(self, links: tuple[tuple[int, int], ...]) -> None:
+        self._probes.start(self._incarnation, self._loop.rings, tuple(sorted(self._loop.rings)), links)
 
     def _take_probe(self) -> None:
-        probed: Probed | None = self._probes.poll()
-        if probed is None:
-            return
-        self._recorder.write(probed)
-        if self._following.episode is not None:
-            self._following.episode.probed = probed
+        probed = self._probes.poll()
+        if probed is not None:
+            self._recorder.write(probed)

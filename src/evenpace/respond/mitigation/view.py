@@ -2,62 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from evenpace.respond.mitigation.episode import Suspicion
+from evenpace.respond.ledger import Ledger
+from evenpace.respond.mitigation.episode import Episode, Suspicion
+from evenpace.respond.mitigation.following import Following
 from evenpace.respond.mitigation.loop import Loop
-from evenpace.respond.mitigation.pace import Pace
-from evenpace.respond.strategies import Cause, Edge, Job, Trouble
+from evenpace.respond.mitigation.price import restart_price, restart_verdict
+from evenpace.respond.strategies import Cause, Edge, Estimate, Job, Strategy, Trouble
 from evenpace.watch.events import GroupTime, Probed
 
 SLOW = 1.1  # times its peers' time: from here on a rank counts as slow
 LEAST_LINK = 1.5  # times its healthy time: what a slow link is taken for where it was not measured
 
-
-def trouble(  # noqa: PLR0913, PLR0917 - one argument for each source
-    suspicion: Suspicion,
-    healthy: float,
-    now: float,
-    onset: int,
-    loop: Loop,
-    pace: Pace,
-    probed: Probed | None = None,
-) -> Trouble:
-    """Return the trouble of a job whose iterations took `healthy` and would take `now` seconds."""
-    if suspicion.cause is Cause.COMPUTE:
-        factors = _factors(suspicion, onset, loop, pace)
-        return Trouble(Cause.COMPUTE, healthy, now, factors=factors)
-    if suspicion.cause is Cause.LINK:
-        ratio = max(LEAST_LINK, now / healthy)
-        links = dict.fromkeys(suspicion.links, ratio) | (_measured(probed) if probed else {})
-        kept = {edge: factor for edge, factor in links.items() if edge in suspicion.links}
-        return Trouble(Cause.LINK, healthy, now, links=kept)
-    return Trouble(Cause.UNCLEAR, healthy, now)
+Asked = Callable[[Strategy], Estimate | None]
 
 
-def _factors(suspicion: Suspicion, onset: int, loop: Loop, pace: Pace) -> Mapping[int, float]:
-    """Measure the suspects by their micro-batches, or by their own time before and since the onset."""
-    timed = loop.factors()
-    if timed:
-        slow = {rank: factor for rank, factor in timed.items() if factor >= SLOW}
-        return slow | {rank: timed[rank] for rank in suspicion.ranks if rank in timed}
-    before, since = pace.own_before(onset), pace.own(onset)
+@dataclass(frozen=True, slots=True)
+class View:
+    """One look at everything; `wall` is epoch seconds."""
+
+    following: Following
+    loop: Loop
+    ledger: Ledger
+    wall: float
+
+    def weighed(self, episode: Episode) -> Asked:
+        """Return a function that asks a strategy for its estimate in this episode."""
+        evicts = restart_verdict(episode.raised, self.ledger) is not None
+        price = restart_price(self.ledger, self.following.started_in, self.wall) if evicts else None
+        job = self.job(price, episode)
+        return lambda strategy: strategy.estimate(self.trouble(episode, strategy.name), job)
+
+    def trouble(self, episode: Episode, strategy: str) -> Trouble:
+        """Return the trouble as a strategy meets it: times are those without it, with all others in force."""
+        suspicion, now = episode.suspicion(), self.following.without(strategy) or episode.healthy
+        links = {edge: one for force in self.following.in_force.values() for edge, one in force.links.items()}
+        factors: Mapping[int, float] = {}
+        if suspicion.cause is Cause.COMPUTE:
+            factors = self._factors(episode, suspicion)
+        elif suspicion.cause is Cause.LINK:
+            usual = max(LEAST_LINK, now / episode.healthy)
+            links |= dict.fromkeys(suspicion.links, usual) | _measured(episode.probed, suspicion)
+        return Trouble(suspicion.cause, episode.healthy, now, factors=factors, links=links)
+
+    def _factors(self, episode: Episode, suspicion: Suspicion) -> Mapping[int, float]:
+        """Measure the suspects by their micro-batches, or by their own time before and since the onset."""
+        timed = self.loop.factors()
+        if timed:
+            slow = {rank: factor for rank, factor in timed.items() if factor >= SLOW}
+            return slow | {rank: timed[rank] for rank in suspicion.ranks if rank in timed}
+        pace = self.following.pace
+        before, since = pace.own_before(episode.onset), pace.own(episode.onset)
+        return {
+            rank: max(1.0, since[rank] / before[rank])
+            for rank in suspicion.ranks
+            if rank in since and before.get(rank, 0.0) > 0
+        }
+
+    def job(self, restart: float | None, episode: Episode | None = None) -> Job:
+        """Return the job as it runs now; `restart` is what that costs, in seconds."""
+        nodes = {rank: worker.node for rank, worker in self.ledger.workers.items()}
+        groups = episode.narrowed.groups if episode and episode.narrowed else []
+        return Job(
+            ranks=tuple(sorted(nodes)),
+            nodes=nodes,
+            own=self.following.pace.own(self.following.since),
+            micro_batch=self.loop.micro_batch,
+            counts=self.loop.counts,
+            traffic=_traffic(groups),
+            microbatches=self.loop.offers.microbatches,
+            positions=self.loop.offers.positions,
+            restart=restart,
+        )
+
+
+def _measured(probed: Probed | None, suspicion: Suspicion) -> dict[Edge, float]:
+    found = probed.links if probed else []
     return {
-        rank: max(1.0, since[rank] / before[rank])
-        for rank in suspicion.ranks
-        if rank in since and before.get(rank, 0.0) > 0
+        (one.source, one.target): one.seconds / one.expected
+        for one in found
+        if one.expected > 0 and (one.source, one.target) in suspicion.links
     }
 
 
-def _measured(probed: Probed) -> dict[Edge, float]:
-    return {
-        (probe.source, probe.target): probe.seconds / probe.expected
-        for probe in probed.links
-        if probe.expected > 0
-    }
-
-
-def traffic(groups: list[GroupTime]) -> dict[Edge, int]:
+def _traffic(groups: list[GroupTime]) -> dict[Edge, int]:
     """Return the bytes that each ring link carries in an iteration: groups all-reduce in order of rank."""
     carried: dict[Edge, int] = {}
     for group in groups:
@@ -66,25 +96,3 @@ def traffic(groups: list[GroupTime]) -> dict[Edge, int]:
             edge = source, group.ranks[(at + 1) % size]
             carried[edge] = carried.get(edge, 0) + group.bytes * 2 * (size - 1) // size
     return carried
-
-
-def job(  # noqa: PLR0913, PLR0917 - one argument for each source
-    nodes: Mapping[int, str],
-    since: int,
-    loop: Loop,
-    pace: Pace,
-    groups: list[GroupTime],
-    restart: float | None,
-) -> Job:
-    """Return the job as it runs since iteration `since`."""
-    return Job(
-        ranks=tuple(sorted(nodes)),
-        nodes=nodes,
-        own=pace.own(since),
-        micro_batch=loop.micro_batch,
-        counts=loop.counts,
-        traffic=traffic(groups),
-        microbatches=loop.offers.microbatches,
-        positions=loop.offers.positions,
-        restart=restart,
-    )

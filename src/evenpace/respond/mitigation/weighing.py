@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from evenpace.respond.judging import Weighed
 from evenpace.respond.planner import Level, Standing, choose, rate
-from evenpace.respond.strategies import Estimate, Job, Strategy, Trouble
+from evenpace.respond.strategies import Estimate, Strategy
 from evenpace.respond.strategies.ignore import IgnoreStrategy
 
 NOTHING = IgnoreStrategy.name
@@ -32,24 +32,21 @@ class Weighing:
         )
 
 
-def weigh(  # noqa: PLR0913, PLR0917 - one argument for each part
+def weigh(
     strategies: Iterable[Strategy],
-    trouble: Trouble,
-    job: Job,
+    ask: Callable[[Strategy], Estimate | None],
     standing: Standing,
-    left_out: Collection[str] = (),
-    running: Estimate | None = None,
+    running: Mapping[str, tuple[int, ...]],
 ) -> Weighing:
-    """Weigh the strategies but those left out, and but for the very plan that is running."""
-    asked = {one.name: one.estimate(trouble, job) for one in strategies if one.name not in left_out}
-    estimates = {name: one for name, one in asked.items() if one is not None and not _same(one, running)}
+    """Weigh the strategies, but for the plans that run already, by name."""
+    asked = {one.name: ask(one) for one in strategies}
+    estimates = {
+        name: one
+        for name, one in asked.items()
+        if one is not None and (one.counts or one.positions) != running.get(name)
+    }
     chosen = choose(standing, (_level(name, one) for name, one in estimates.items() if name != NOTHING))
     return Weighing(standing, estimates, chosen.name if chosen else "")
-
-
-def _same(one: Estimate, running: Estimate | None) -> bool:
-    plan = one.counts or one.positions
-    return bool(plan) and running is not None and plan == (running.counts or running.positions)
 
 
 def _level(name: str, estimate: Estimate) -> Level:
