@@ -19,7 +19,10 @@ Edge = tuple[int, int]
 
 @dataclass(slots=True)
 class Spell:
-    """One slowness: from `onset` (known at `decided`) to `relief` (an iteration; None: to the end)."""
+    """One slowness: from `onset` (known at `decided`) to `relief` (an iteration; None: to the end).
+
+    `lost` is what it cost, in seconds, against the iterations before it; 0 where there are none.
+    """
 
     incarnation: int
     onset: int
@@ -30,6 +33,7 @@ class Spell:
     ratio: float
     from_start: bool
     relief: int | None = None
+    lost: float = 0.0
 
     @property
     def told(self) -> bool:

@@ -8,7 +8,7 @@ from evenpace.detect.attribution import SlowKind
 from evenpace.findings import Advice, Evidence, Finding, Severity, Subject, Terms
 from evenpace.simulate.detecting import Spell
 from evenpace.simulate.traces.runs import Recording
-from evenpace.simulate.whatif.analysis import SEQUENCES, SLOW, Blame, Cause, Part, WhatIf
+from evenpace.simulate.whatif.analysis import SEQUENCES, Blame, Cause, Part, WhatIf
 from evenpace.terms import say
 from evenpace.terms.spelling import percent
 
@@ -54,15 +54,24 @@ def _blamed(found: WhatIf, blame: Blame, source: str, *, one_stage: bool) -> Fin
         summary=say(phrase, "en", **said),
         evidence=tuple(_evidence(found, blame, source)),
         advice=(Advice(say(advice, "en", **said)),),
-        missing=(say("missing-replay-work", "en"),) if unsure else (),
+        missing=tuple(_missing(found, blame, unsure=unsure)),
         terms=Terms(symptom=("straggler" if blame.cause is Cause.WORKER else "slowdown",)),
         phrase=phrase,
         details=said,
     )
 
 
-def phrase_of(found: WhatIf, blame: Blame) -> str:
-    """Return the key of the sentence that says a blame."""
+def _missing(found: WhatIf, blame: Blame, *, unsure: bool) -> Iterator[str]:
+    if unsure:
+        yield say("missing-replay-work", "en")
+    if blame.cause is Cause.STAGE and len(found.replicas) == 1:
+        yield say("missing-replay-stage", "en")
+
+
+def phrase_of(found: WhatIf, blame: Blame, *, run: bool = False) -> str:
+    """Return the key of the sentence that says a blame, of a trace or of a `run`."""
+    if run and blame.cause in (Cause.WORKER, Cause.UNEVEN):
+        return f"replay-{blame.cause}-run"
     if blame.cause is Cause.UNEVEN and found.agreement >= SEQUENCES:
         return "replay-sequences"
     return f"replay-{blame.cause}"
@@ -169,12 +178,9 @@ def _accused(spell: Spell, nodes: dict[int, str]) -> Subject:
     )
 
 
-def verdict_of(found: WhatIf, lang: str) -> str:
+def verdict_of(found: WhatIf, lang: str, *, run: bool = False) -> str:
     """Say in a sentence or two what explains the slowdown, or that nobody stands out."""
-    said = [say(phrase_of(found, blame), lang, **details_of(found, blame)) for blame in found.blames]
+    said = [say(phrase_of(found, blame, run=run), lang, **details_of(found, blame)) for blame in found.blames]
+    if len(said) > 1:
+        said.append(say("replay-overlap", lang))
     return " ".join(said)
-
-
-def slow(found: WhatIf) -> bool:
-    """Tell whether there is a slowdown to explain."""
-    return found.slowdown >= SLOW

@@ -12,9 +12,9 @@ from evenpace.errors import Problem
 from evenpace.findings import Finding
 from evenpace.simulate.detecting import Spell, samples_of, watch, workers_of
 from evenpace.simulate.finding import of_spells, of_whatif
-from evenpace.simulate.planning import Plan, plans
+from evenpace.simulate.planning import Plan, plans, plans_of
 from evenpace.simulate.traces.csv import read_csv
-from evenpace.simulate.traces.model import Trace
+from evenpace.simulate.traces.model import Ints, Trace
 from evenpace.simulate.traces.parquet import read_parquet
 from evenpace.simulate.traces.runs import Recording, Stretch, read_run
 from evenpace.simulate.whatif.analysis import WhatIf, analyse
@@ -27,6 +27,8 @@ WARM_UP = 3  # first iterations of a stretch, left out
 FEWEST = 10  # iterations of which a what-if analysis says anything
 FAITHFUL = (0.85, 1.15)  # replayed to recorded time, within which a what-if of a run is believed
 MOST_SECTIONS = 16
+MOST_CELLS = 200_000  # iterations times ranks of a section: of a longer stretch, its last ones
+HEALTHY = 40  # iterations before a slowness, with which it is compared
 
 Progress = Callable[[str, int], None]  # what (operations, events, scenarios), and how many so far
 
@@ -43,7 +45,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """All that was found. `recording` only of a run, `plans` only of a trace."""
+    """All that was found. `recording` only of a run."""
 
     source: str
     ranks: int
@@ -119,10 +121,12 @@ def _of_run(log: Path, progress: Progress | None) -> Replay:
     recording = read_run(log, _counter(progress, "events"))
     spells: list[Spell] = []
     sections: list[Section] = []
+    planned: list[Plan] = []
     unfaithful = 0
     for stretch in recording.stretches:
         own = watch(stretch.samples(), stretch.ranks, stretch.roles, stretch.nodes, stretch.incarnation)
         spells += own
+        planned += [plan for spell in own if spell.told for plan in _weigh(stretch, spell, recording)]
         for first, last in _ranges(stretch, [one for one in own if one.told]):
             section = _section(stretch, first, last, progress)
             if section is None:
@@ -140,7 +144,7 @@ def _of_run(log: Path, progress: Progress | None) -> Replay:
         left_out=LeftOut(),
         sections=tuple(sections),
         spells=tuple(spells),
-        plans=(),
+        plans=tuple(planned),
         recording=recording,
         unfaithful=unfaithful,
         findings=tuple(of_spells(spells, recording, str(log))),
@@ -152,9 +156,7 @@ def _ranges(stretch: Stretch, spells: list[Spell]) -> list[tuple[int, int]]:
     numbers = stretch.numbers()
     found = []
     for spell in spells:
-        inside = np.flatnonzero(
-            (numbers >= spell.onset) & (numbers < (np.inf if spell.relief is None else spell.relief))
-        )
+        inside = _under(numbers, spell)
         if len(inside) >= FEWEST:
             found.append((int(inside[0]), int(inside[-1])))
     if spells or len(stretch) < FEWEST + WARM_UP:
@@ -162,11 +164,33 @@ def _ranges(stretch: Stretch, spells: list[Spell]) -> list[tuple[int, int]]:
     return [(WARM_UP, len(stretch) - 1)]
 
 
+def _under(numbers: Ints, spell: Spell) -> Ints:
+    """Return the places of a slowness's iterations."""
+    last = np.inf if spell.relief is None else spell.relief
+    return np.flatnonzero((numbers >= spell.onset) & (numbers < last))
+
+
+def _weigh(stretch: Stretch, spell: Spell, recording: Recording) -> list[Plan]:
+    """Count what a slowness cost (into `spell`), and weigh a restart where the log holds its price."""
+    durations = np.median(stretch.arrays()[0], axis=1)
+    inside = _under(stretch.numbers(), spell)
+    before = durations[WARM_UP : inside[0]][-HEALTHY:] if len(inside) else durations[:0]
+    if len(before) < FEWEST:
+        return []
+    healthy, now = float(np.median(before)), float(np.median(durations[inside]))
+    spell.lost = max(0.0, float((durations[inside] - healthy).sum()))
+    costs = [decision.costs["restart"] for decision in recording.decisions if "restart" in decision.costs]
+    if not costs or now <= healthy:
+        return []
+    return plans_of(spell, stretch.ranks, (healthy, now, len(inside)), costs[-1])
+
+
 def _section(stretch: Stretch, first: int, last: int, progress: Progress | None) -> Section | None:
     """Analyse some iterations of a stretch; None where a replay of them cannot be believed."""
     if stretch.pipeline:
         return None
-    picked = slice(first, last + 1)
+    most = max(FEWEST, MOST_CELLS // len(stretch.ranks))
+    picked = slice(max(first, last + 1 - most), last + 1)
     numbers = stretch.numbers()[picked]
     durations, busy, _, transfer = (one[picked] for one in stretch.arrays())
     ranks = np.array(stretch.ranks, dtype=np.int64)

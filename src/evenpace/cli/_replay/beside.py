@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from rich.table import Table
 from rich.text import Text
@@ -13,25 +14,27 @@ from evenpace.simulate.finding import who
 from evenpace.simulate.replay import Replay
 from evenpace.simulate.traces.runs import Recording
 from evenpace.terms import say
-from evenpace.terms.spelling import line
+from evenpace.terms.spelling import duration, line
 
 SLOW = frozenset(("communication-slow", "non-communication-slow", "slow-throughput", "data-loader"))
 
-_Row = tuple[int, int, bool, str, str]  # start, onset, said today, relief, who
+_Row = tuple[int, int, bool, str, str, str]  # start, onset, said today, relief, lost, who
 
 
 def beside(found: Replay, lang: str) -> Table:
     """Return a table of both, in the order of their onset."""
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for column in ("start", "onset", "relief", "said", "who"):
-        words = column in ("said", "who")
-        made.add_column(say(f"replay-col-{column}", lang), justify="left" if words else "right")
+    for column in ("start", "onset", "relief", "lost", "said", "who"):
+        justify: Literal["left", "right"] = "left" if column in ("said", "who") else "right"
+        made.add_column(say(f"replay-col-{column}", lang), justify=justify)
     rows = [*_today(found, lang), *(_then(found.recording, lang) if found.recording else ())]
-    for start, onset, today, relief, name in sorted(rows):
+    for start, onset, today, relief, lost, name in sorted(rows):
         said = say("replay-today" if today else "replay-then", lang)
-        made.add_row(str(start), str(onset), relief, Text(said, style="bold" if today else ""), Text(name))
+        made.add_row(
+            str(start), str(onset), relief, lost, Text(said, style="bold" if today else ""), Text(name)
+        )
     if not any(row[2] for row in rows):
-        made.add_row("", "", "", say("replay-today", lang), say("replay-detector-nothing", lang))
+        made.add_row("", "", "", "", say("replay-today", lang), say("replay-detector-nothing", lang))
     return made
 
 
@@ -42,7 +45,8 @@ def _today(found: Replay, lang: str) -> Iterator[_Row]:
         text = f"{name}, {spell.ratio:.2f} x"
         if not spell.told:
             text = f"{text}; {say('replay-detector-small', lang)}"
-        yield spell.incarnation, spell.onset, True, _relief(spell.relief, lang), line(text)
+        lost = duration(spell.lost) if spell.lost else ""
+        yield spell.incarnation, spell.onset, True, _relief(spell.relief, lang), lost, line(text)
 
 
 def _then(recording: Recording, lang: str) -> Iterator[_Row]:
@@ -51,7 +55,7 @@ def _then(recording: Recording, lang: str) -> Iterator[_Row]:
             continue
         closed = recording.closed.get(event.id)
         relief = _relief(closed.iteration if closed else None, lang)
-        yield event.incarnation, event.iteration, False, relief, _named(event.finding, lang)
+        yield event.incarnation, event.iteration, False, relief, "", _named(event.finding, lang)
 
 
 def _named(finding: Finding, lang: str) -> str:

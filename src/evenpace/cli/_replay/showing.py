@@ -66,7 +66,11 @@ def as_json(found: Replay, lang: str, top: int) -> dict[str, Any]:
 def _section(section: Section, lang: str, top: int) -> dict[str, Any]:
     found = section.whatif
     place = {"incarnation": section.incarnation, "first": section.first, "last": section.last}
-    return place | {"verdict": verdict_of(found, lang)} | _whatif(found, top)
+    return (
+        place
+        | {"verdict": verdict_of(found, lang, run=section.incarnation is not None)}
+        | _whatif(found, top)
+    )
 
 
 def _whatif(found: WhatIf, top: int) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from evenpace.cli._replay.beside import beside
+from evenpace.cli._replay.planned import decided, planner
 from evenpace.report.text import pairs
 from evenpace.simulate.detecting import Spell
 from evenpace.simulate.finding import verdict_of, who
@@ -36,13 +38,18 @@ def _page(found: Replay, lang: str, top: int) -> Iterator[RenderableType]:
     yield pairs(rows)
     for section in found.sections:
         yield from _section(found, section, lang, top)
+    if found.sections:
+        yield Text(say("replay-columns", lang), style="dim")
     if found.recording is not None:
         yield Text()
         yield _heading(say("replay-beside", lang))
         yield beside(found, lang)
+        if rows := [*decided(found, lang), *planner(found, lang)]:
+            yield Text()
+            yield pairs(rows)
         return
     yield Text()
-    rows = [(say("replay-detector", lang), _detector(found, lang)), *_planner(found, lang)]
+    rows = [(say("replay-detector", lang), _detector(found, lang)), *planner(found, lang)]
     yield pairs(rows)
 
 
@@ -103,7 +110,7 @@ def _section(found: Replay, section: Section, lang: str, top: int) -> Iterator[R
         place = {"incarnation": section.incarnation, "first": section.first, "last": section.last}
         yield Text()
         yield _heading(say("replay-section", lang, **place))
-        yield Text(verdict_of(whatif, lang))
+        yield Text(verdict_of(whatif, lang, run=True))
         yield pairs(_figures(whatif, lang, run=True))
     yield Text()
     shown = whatif.workers[:top]
@@ -117,7 +124,6 @@ def _section(found: Replay, section: Section, lang: str, top: int) -> Iterator[R
         yield Text()
         yield _heading(say("replay-types", lang))
         yield _parts("type", whatif.types[:top], lang)
-    yield Text(say("replay-columns", lang), style="dim")
 
 
 def _figures(whatif: WhatIf, lang: str, *, run: bool) -> list[tuple[str, str]]:
@@ -138,18 +144,17 @@ def _heading(text: str) -> Text:
     return Text(text, style="bold underline")
 
 
-def table(columns: Sequence[str], lang: str) -> Table:
-    """Return a table whose first column and numbers stand to the right."""
+def _table(columns: Sequence[str], lang: str) -> Table:
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for column in columns:
-        words = column in ("type", "who", "said")
-        made.add_column(say(f"replay-col-{column}", lang), justify="left" if words else "right")
+        justify: Literal["left", "right"] = "left" if column == "type" else "right"
+        made.add_column(say(f"replay-col-{column}", lang), justify=justify)
     return made
 
 
 def _workers(parts: Sequence[Part], lang: str, *, trace: bool) -> Table:
     places = ("replica", "stage") if trace else ()
-    made = table(("rank", *places, "slowdown", "share", "ratio"), lang)
+    made = _table(("rank", *places, "slowdown", "share", "ratio"), lang)
     for part in parts:
         where = (str(part.replica), str(part.stage)) if trace else ()
         ratio = "" if part.ratio is None else f"{part.ratio:.2f}"
@@ -159,7 +164,7 @@ def _workers(parts: Sequence[Part], lang: str, *, trace: bool) -> Table:
 
 
 def _parts(column: str, parts: Sequence[Part], lang: str) -> Table:
-    made = table((column, "slowdown", "share"), lang)
+    made = _table((column, "slowdown", "share"), lang)
     for part in parts:
         made.add_row(part.name, f"{part.slowdown:.3f}", _share(part))
     return made
@@ -188,20 +193,3 @@ def _spell(spell: Spell, lang: str) -> str:
         decided=spell.decided,
     )
     return text if spell.told else f"{text}; {say('replay-detector-small', lang)}"
-
-
-def _planner(found: Replay, lang: str) -> list[tuple[str, str]]:
-    """Return what could have been done about slow workers; nothing where none is named."""
-    if not found.plans:
-        return []
-    whatif, said = found.sections[0].whatif, []
-    for plan in found.plans:
-        when = "replay-plan-never" if plan.after is None else "replay-plan-after"
-        times = {"step": duration(plan.step), "now": duration(whatif.actual), "cost": duration(plan.cost)}
-        text = say(
-            "replay-plan", lang, strategy=plan.strategy, when=say(when, lang, count=plan.after), **times
-        )
-        counts = ", ".join(map(str, plan.counts))
-        said.append(f"{text}; {say('replay-plan-counts', lang, counts=counts)}" if counts else text)
-    said.append(say("replay-plan-restart", lang, lost=duration(whatif.lost)))
-    return [(say("replay-planner", lang), "\n".join(said))]
