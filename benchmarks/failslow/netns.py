@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -60,7 +62,8 @@ class Network:
 
 @contextlib.contextmanager
 def network(ranks: int) -> Iterator[Network]:
-    """Set the namespaces up, and take them down again."""
+    """Set the namespaces up, and take them down again, also where the bench is told to end."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     prefix = f"ep{secrets.token_hex(2)}-"
     made = Network(prefix, ranks)
     names = [f"{prefix}sw", *(f"{prefix}{rank}" for rank in range(ranks))]

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenpace.detect.attribution import SlowKind, Stretch, attribute
+from evenpace.detect.attribution import SlowKind, attribute
+from evenpace.detect.growth import Stretch
 
 
 def stretch(seed, count, *, ranks=8, noise=0.03, own=None, waits=None, transfer=0.0, edges=None):
@@ -58,8 +59,19 @@ def test_a_node_is_named_by_its_ranks():
     assert said.culprits == (4, 5, 6, 7)
 
 
-def test_ranks_of_several_nodes_are_not_one_culprit():
-    said = verdict(stretch(1, 6, own={1: 0.6, 5: 0.6}))
+@settings(max_examples=40, deadline=None)
+@given(st.sets(st.integers(0, 7), min_size=2, max_size=4), st.floats(0.5, 2), st.integers(0, 1000))
+def test_ranks_of_several_nodes_that_are_slow_at_once_are_named_together(victims, seconds, seed):
+    said = verdict(stretch(seed, 3, own=dict.fromkeys(victims, seconds)))
+    assert (said.kind, said.culprits) == (SlowKind.NON_COMMUNICATION, tuple(sorted(victims)))
+
+
+def test_more_than_half_of_the_ranks_are_not_several_culprits():
+    assert verdict(stretch(1, 6, own=dict.fromkeys(range(5), 0.6))).culprits == ()
+
+
+def test_a_third_rank_that_grew_a_little_makes_several_unclear():
+    said = verdict(stretch(1, 6, own={1: 0.6, 5: 0.6, 6: 0.25}))
     assert (said.kind, said.culprits) == (SlowKind.UNCLEAR, ())
     assert said.missing
 
@@ -78,6 +90,21 @@ def test_a_few_iterations_do_not_make_all_slow():
     assert verdict(stretch(1, 5, own=dict.fromkeys(range(8), 0.5))).kind is SlowKind.UNCLEAR
 
 
+def test_three_iterations_of_a_much_longer_transfer_are_enough():
+    said = verdict(stretch(1, 3, transfer=0.6))
+    assert (said.kind, said.culprits, said.link) == (SlowKind.COMMUNICATION, (), None)
+
+
+def test_three_iterations_of_a_little_longer_transfer_are_not():
+    assert verdict(stretch(1, 3, transfer=0.12)).kind is SlowKind.UNCLEAR
+
+
+def test_of_three_iterations_all_must_say_the_same():
+    slow = stretch(1, 3, own={3: 0.5})
+    slow.busy[1, 3], slow.busy[1, 5] = slow.busy[1, 5], slow.busy[1, 3]
+    assert verdict(slow).culprits == ()
+
+
 def test_slow_transfer_names_nobody_and_says_what_would():
     said = verdict(stretch(1, 12, transfer=0.6))
     assert (said.kind, said.culprits, said.link) == (SlowKind.COMMUNICATION, (), None)
@@ -92,14 +119,25 @@ def edges(slow=(), seconds=0.5):
     return {(a, b): seconds if (a, b) in slow else 0.05 for a in range(8) for b in ((a + 1) % 8, (a + 2) % 8)}
 
 
-def with_edges(*slow):
+def with_edges(*slow, count=12, own=None, transfer=0.5):
     healthy = stretch(99, 30, edges=edges())
-    return verdict(stretch(1, 12, transfer=0.5, edges=edges(slow)), healthy=healthy)
+    return verdict(stretch(1, count, transfer=transfer, own=own, edges=edges(slow)), healthy=healthy)
 
 
-def test_one_slow_pair_is_a_link():
-    said = with_edges((2, 3))
+@pytest.mark.parametrize("count", [3, 12])
+def test_one_slow_pair_is_a_link(count):
+    said = with_edges((2, 3), count=count)
     assert (said.kind, said.link, said.culprits) == (SlowKind.COMMUNICATION, (2, 3), ())
+
+
+def test_a_pair_that_is_slow_because_its_receiver_is_slow_is_no_link():
+    said = with_edges((2, 3), own={3: 0.6}, transfer=0.0)
+    assert (said.kind, said.link, said.culprits) == (SlowKind.NON_COMMUNICATION, None, (3,))
+
+
+def test_a_slow_rank_and_a_link_elsewhere_are_both_named():
+    said = with_edges((2, 3), own={6: 0.6}, count=3)
+    assert (said.kind, said.link, said.culprits) == (SlowKind.NON_COMMUNICATION, (2, 3), (6,))
 
 
 def test_all_links_of_a_rank_are_the_rank():
@@ -154,3 +192,22 @@ def test_a_slow_stage_is_named_though_it_had_slack():
         return Stretch((busy + waiting)[:, 0] + 0.2, busy, waiting, np.full((count, 8), 0.2))
 
     assert verdict(pipeline(12, 4.0), healthy=pipeline(30, 1.0)).culprits == (5,)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000))
+def test_a_rank_with_more_work_is_not_slow(seed):
+    """Experts: own time follows the bytes that were routed to a rank, and rank 3's are in demand now."""
+    rng = np.random.default_rng(seed)
+
+    def routed(count, demand, factor=1.0):
+        load = rng.uniform(0.8, 1.2, (count, 8)) * np.where(np.arange(8) == 3, demand, 1.0)
+        busy = (0.4 + 0.6 * load) * np.exp(rng.normal(0, 0.02, (count, 8)))
+        busy[:, 5] *= factor
+        waiting = busy.max(axis=1, keepdims=True) - busy
+        transfer = np.full((count, 8), 0.2)
+        return Stretch((busy + waiting + transfer)[:, 0], busy, waiting, transfer, work=load[:, :, None])
+
+    healthy = routed(30, 1.0)
+    assert verdict(routed(8, 1.6), healthy=healthy).culprits == ()
+    assert verdict(routed(8, 1.0, factor=2.0), healthy=healthy).culprits == (5,)

@@ -114,7 +114,7 @@ def test_all_slow_at_once_names_nobody_but_says_so():
 def test_a_slow_network_names_nobody():
     events = run(Job(4), network=4.0)
     assert accused(events) == set()
-    assert events[1].verdict.kind is SlowKind.COMMUNICATION
+    assert events[0].verdict.kind is SlowKind.COMMUNICATION
 
 
 def test_slow_from_the_start_and_its_relief():

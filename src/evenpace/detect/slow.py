@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.detect.attribution import Edge, SlowKind, SlowVerdict, Stretch, attribute
+from evenpace.detect.attribution import SlowKind, SlowVerdict, attribute
 from evenpace.detect.baseline import Baseline, Change, Settings
 from evenpace.detect.changepoint import locate_onset, locate_relief
+from evenpace.detect.growth import Edge, Stretch
 from evenpace.detect.peers import Outlier, outliers
 
 Array = NDArray[np.float64]

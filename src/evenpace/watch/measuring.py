@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.detect.attribution import Edge
+from evenpace.detect.growth import Edge
 from evenpace.detect.slow import Sample
 from evenpace.detect.waiting import OperationTimes, last_enters, split
 from evenpace.watch.events import Iteration, stamp

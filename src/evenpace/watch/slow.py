@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from evenpace.detect.attribution import Edge, SlowKind, SlowVerdict
+from evenpace.detect.attribution import SlowKind, SlowVerdict
+from evenpace.detect.growth import Edge
 from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update
 from evenpace.findings import Evidence, Finding, Severity, Subject, Terms
 from evenpace.watch.events import stamp
