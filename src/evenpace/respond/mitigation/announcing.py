@@ -52,7 +52,8 @@ def _positions(said: object) -> PositionOffer | None:
         return None
     ranks = tuple(int(position) for position in said["ranks"][:MOST_RANKS])
     sizes = tuple(int(size) for size in said["bytes"][:MOST_RANKS])
-    offer = PositionOffer(int(said["pipeline"]), int(said["data"]), ranks, sizes)
+    micro_batches = max(0, int(said.get("micro_batches", 0)))
+    offer = PositionOffer(int(said["pipeline"]), int(said["data"]), ranks, sizes, micro_batches)
     sound = sorted(ranks) == list(range(offer.pipeline * offer.data)) and len(sizes) == offer.pipeline
     return offer if sound else None
 

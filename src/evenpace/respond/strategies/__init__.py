@@ -45,13 +45,15 @@ class MicroBatchOffer:
 class PositionOffer:
     """What a loop says that can move its stages: position `stage * data + replica`, by rank.
 
-    `bytes` is what a rank of each stage has to move: parameters and optimizer state.
+    `bytes` is what a rank of each stage has to move: parameters and optimizer state. `micro_batches` are
+    those of a pipeline in a step, 0 where that is not known.
     """
 
     pipeline: int
     data: int
     ranks: tuple[int, ...]
     bytes: tuple[int, ...]
+    micro_batches: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,8 @@ RING_SUFFIX = ".ring"
 # PATH.probe: {"version", "step", "socket"}: pause after that optimizer step and ask at that Unix socket.
 # PATH.plan, for rank 0: {"version", "counts": [micro-batches by replica]} or {"version", "positions": [by
 # rank]}. PATH.offer, by rank 0: {"microbatches": {"total", "replicas": [[global ranks]]}, "positions":
-# {"pipeline", "data", "ranks": [position by rank], "bytes": [state bytes by stage]}}, whichever it can do.
+# {"pipeline", "data", "ranks": [position by rank], "bytes": [state bytes by stage], "micro_batches": of a
+# pipeline in a step}}, whichever it can do.
 PROBE_SUFFIX = ".probe"
 PLAN_SUFFIX = ".plan"
 OFFER_SUFFIX = ".offer"
