@@ -138,7 +138,8 @@ class Run:
             "evidence": (lost,),
             **fields,
         }
-        finding = Finding(slug, Severity.WARNING, 0.95, subject, "slow", **said)
+        confidence = said.pop("confidence", 0.95)
+        finding = Finding(slug, Severity.WARNING, confidence, subject, "slow", **said)
         self._write(FindingRaised, incarnation=0, id=self.recorder.ledger.last_id + 1, finding=finding,
                     iteration=self.iteration if onset is None else onset)  # fmt: skip
 

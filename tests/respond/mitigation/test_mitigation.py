@@ -173,6 +173,25 @@ def test_a_job_that_saves_nothing_has_too_much_to_lose_by_a_restart(job: Maker) 
     assert run.look(5) is None
 
 
+def test_whom_the_watch_is_not_sure_of_is_measured_before_a_node_is_taken_out(
+    job: Maker, tmp_path: Path
+) -> None:
+    run = job("restart", **saved(tmp_path, 1500.0))
+    run.iterate(40, HEALTHY)
+    run.iterate(10, SLOW, {2: 0.16})
+    run._write(Narrowed, incarnation=0, iteration=40, cause="compute", suspects=[2], proven=True)
+    run.raise_finding(onset=40, confidence=0.6)
+    run.iterate(1000, SLOW, {2: 0.16})
+    assert run.look() is None
+    assert run.prober.asked == [((0, 1, 2, 3), ())]
+    run.prober.answer = Probed(time="2026-01-01T00:00:00.000Z", incarnation=0, step=9, pause=0.4, passes=0,
+                               slow_ranks=[2])  # fmt: skip
+    run.look()
+    act = run.look()
+    assert act is not None
+    assert act.verdict.nodes_out == ("node2",)
+
+
 def test_adapt_never_restarts(job: Maker, tmp_path: Path) -> None:
     run = job("adapt", **saved(tmp_path, 1500.0))
     run.iterate(40, HEALTHY)

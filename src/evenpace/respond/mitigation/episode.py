@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from evenpace.findings import Finding, several
+from evenpace.respond.policy import SURE
 from evenpace.respond.strategies import Cause, Edge
 from evenpace.watch.events import FindingRaised, Narrowed, Probed
 
+CONFIRMED = 0.9  # the confidence in whom a probe shows to be slow as well
 LOST = "seconds an iteration lost"  # evidence of a finding
 
 
@@ -41,6 +43,21 @@ class Episode:
         loss = max(0.0, duration - self.healthy)
         self.lost += loss
         self.total += loss
+
+    @property
+    def finding(self) -> Finding:
+        """Return the finding, surer where a probe has shown the same ranks to be slow, and nobody else."""
+        said = self.raised.finding
+        shown = set(self.probed.slow_ranks) if self.probed else set()
+        confirmed = bool(shown) and shown == set(several(said.subject.rank))
+        return replace(said, confidence=max(said.confidence, CONFIRMED)) if confirmed else said
+
+    @property
+    def settled(self) -> bool:
+        """Tell whether there is nothing that a probe could decide."""
+        if self.probed is not None or self.narrowed is None:
+            return True
+        return self.suspicion().sure and self.raised.finding.confidence >= SURE
 
     def suspicion(self) -> Suspicion:
         """Return what is known of the cause."""

@@ -169,7 +169,7 @@ class Mitigation:
     def _act(self, episode: Episode, weighing: Weighing, now: float) -> Act | None:
         name = weighing.chosen
         if name == "restart":
-            verdict = restart_verdict(episode.raised, self._recorder.ledger)
+            verdict = restart_verdict(episode.finding, self._recorder.ledger)
             if self._policy == "restart" and verdict is not None:
                 return Act(verdict, episode.raised.id, name, weighing.weighed)
             self._tell_once(episode, "would-restart", "decision-worth", name, weighing.weighed)
@@ -203,10 +203,10 @@ class Mitigation:
 
     def _probe_suspects(self, episode: Episode) -> None:
         """Have the suspects measured, once their slowness has cost as much as the pause."""
-        suspicion = episode.suspicion()
-        known = suspicion.sure or episode.probed is not None or episode.narrowed is None
-        if self._policy != "observe" and not known and episode.lost >= self._probes.price:
-            self._measure(suspicion.links)
+        if self._policy == "observe" or episode.settled or episode.lost < self._probes.price:
+            return
+        if not episode.suspicion().sure or self._policy == "restart":
+            self._measure(episode.suspicion().links)
 
     def _measure(self, links: tuple[tuple[int, int], ...]) -> None:
         self._probes.start(self._incarnation, self._loop.rings, tuple(sorted(self._loop.rings)), links)

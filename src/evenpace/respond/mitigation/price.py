@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from evenpace.findings import Finding
 from evenpace.respond.ledger import Ledger
 from evenpace.respond.policy import Verdict, decide_slow
-from evenpace.watch.events import FindingRaised, seconds
+from evenpace.watch.events import seconds
 
 STARTING = 60.0  # seconds that a start takes, where this run has not shown it
 
 
-def restart_verdict(raised: FindingRaised, ledger: Ledger) -> Verdict | None:
+def restart_verdict(finding: Finding, ledger: Ledger) -> Verdict | None:
     """Return the verdict that takes the slow node out; None where the policy's rules keep it."""
-    verdict = decide_slow(raised.finding, ledger.situation())
+    verdict = decide_slow(finding, ledger.situation())
     return verdict if verdict.nodes_out else None
 
 

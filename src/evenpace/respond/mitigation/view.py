@@ -30,7 +30,7 @@ class View:
 
     def weighed(self, episode: Episode) -> Asked:
         """Return a function that asks a strategy for its estimate in this episode."""
-        evicts = restart_verdict(episode.raised, self.ledger) is not None
+        evicts = restart_verdict(episode.finding, self.ledger) is not None
         price = restart_price(self.ledger, self.following.started_in, self.wall) if evicts else None
         job = self.job(price, episode)
         return lambda strategy: strategy.estimate(self.trouble(episode, strategy.name), job)
