@@ -48,7 +48,11 @@ STARTED = ev.IncarnationStarted(time=TIME, incarnation=1, agents={"a": 1, "b": 2
 SKIPPED = ev.CheckpointSkipped(time=TIME, path="c/1", reason="bad")
 MOVED = ev.CheckpointSkipped(time=TIME, path="c/1", reason="bad", moved_to="d")
 NUMBERED = decided("restart", checkpoint="c/step-20", step=20)
-OBSERVED = "policy observe changes nothing; --policy restart would now restart: because"
+OBSERVED = "policy p does not restart; --policy restart would now restart: because"
+NUMBERS = {"lost": 2.0, "costs": {"micro-batches": 0.5}, "rates": {"none": 0.3, "micro-batches": 0.1}}
+NARROWED = ev.Narrowed(
+    time=TIME, incarnation=0, iteration=9, cause="compute", suspects=[1], proven=True, why="it is late"
+)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +63,31 @@ OBSERVED = "policy observe changes nothing; --policy restart would now restart: 
         (decided("restart"), "restarting: because; from whatever the script itself loads"),
         (decided("give-up"), "giving up: because"),
         (decided("would-restart"), OBSERVED),
+        (
+            decided("adapt", strategy="micro-batches", **NUMBERS),
+            "slow job, applying micro-batches: because"
+            " (lost so far 2 s; goes on losing: micro-batches 10% after 500 ms, waiting 30%)",
+        ),
+        (
+            decided("would-adapt", strategy="topology"),
+            "policy p changes nothing; --policy adapt would now apply topology: because",
+        ),
+        (decided("revert", strategy="topology"), "taking topology back: because"),
+        (
+            decided("would-revert", strategy="topology"),
+            "policy p changes nothing; --policy adapt would now take topology back: because",
+        ),
+        (NARROWED, "Narrowed to rank 1 (slow in its own work), proven without a pause: it is late"),
+        (
+            ev.Probed(time=TIME, incarnation=0, step=7, pause=0.5, passes=2),
+            "Probed at step 7, training paused 500 ms, link passes 2: slow: nothing",
+        ),
+        (
+            ev.Adapted(
+                time=TIME, incarnation=0, strategy="micro-batches", action="apply", step=9, counts=[3, 5]
+            ),
+            "micro-batches in force from step 9, by replica 3 5",
+        ),
         (STARTED, "incarnation 1 started on a, b"),
         (SKIPPED, "checkpoint c/1 is not usable: bad"),
         (MOVED, "checkpoint c/1 is not usable: bad; moved to d"),
@@ -68,6 +97,14 @@ OBSERVED = "policy observe changes nothing; --policy restart would now restart: 
 )
 def test_each_event_is_one_line(event: ev.Event, text: str) -> None:
     assert said(event) == [text]
+
+
+def test_a_suspect_is_named_with_its_node() -> None:
+    joined = ev.WorkerJoined(
+        time=TIME, incarnation=0, rank=1, local_rank=0, world_size=2, node="n7", pid=1, tap="native"
+    )
+    (line,) = said(joined, NARROWED, lang="ko")
+    assert "n7의 rank 1" in line
 
 
 def test_most_events_are_silent() -> None:

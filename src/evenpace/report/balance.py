@@ -19,6 +19,7 @@ from evenpace.report.relief import culprits, still_slow
 from evenpace.report.story import Incarnation, Raised, Story
 
 Mask = NDArray[np.bool_]
+_HEALTHY = 200  # iterations before the onset in which own time is looked at
 _NEAR = 3  # iterations around the time of a pause in which the one that holds it is looked for
 
 
@@ -123,7 +124,8 @@ def _present(incarnation: Incarnation, raised: Raised | None, slow: Mask, under_
     if not ranks:
         return under_it
     healthy = np.arange(len(under_it)) < first
-    return still_slow(incarnation.iterations.busy_of(ranks), healthy, slow, under_it)
+    busy = incarnation.iterations.busy_of(ranks, max(first - _HEALTHY, 0))
+    return still_slow(busy, healthy, slow, under_it)
 
 
 def total(story: Story, incarnation: Incarnation) -> Balance | None:
@@ -138,8 +140,20 @@ def balance_of(story: Story, raised: Raised) -> Balance | None:
     """Return the balance of one finding with the strategies for it; None where that is not known."""
     incarnation = story.incarnations.get(raised.incarnation)
     whole = course(story, incarnation) if incarnation else None
-    if incarnation is None or whole is None:
-        return None
+    return _of(whole, incarnation, raised) if incarnation and whole else None
+
+
+def balances(story: Story) -> dict[int, Balance | None]:
+    """Return the balance of every finding, by its number."""
+    courses = {one.number: course(story, one) for one in story.in_order()}
+    found: dict[int, Balance | None] = {}
+    for raised in story.findings.values():
+        whole, incarnation = courses.get(raised.incarnation), story.incarnations.get(raised.incarnation)
+        found[raised.id] = _of(whole, incarnation, raised) if incarnation and whole else None
+    return found
+
+
+def _of(whole: Course, incarnation: Incarnation, raised: Raised) -> Balance | None:
     mine = [one for one in whole.under if one.finding == raised.id]
     chosen = under(incarnation, raised) | _union((whole.under[one] for one in mine), len(whole.excess))
     ends = [raised.closed, *(one.end for one in mine)]

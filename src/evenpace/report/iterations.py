@@ -133,13 +133,17 @@ class IterationLog:
             if counts[c]
         ]
 
-    def busy_of(self, ranks: Iterable[int]) -> Floats:
-        """Return the longest own time of some ranks in each iteration; NaN where none was measured."""
-        columns = [self._column_of[rank] for rank in ranks if rank in self._column_of]
-        theirs = np.flatnonzero(np.isin(np.array(self._columns, dtype=np.int64), columns))
-        of_iteration = np.searchsorted(np.array(self._ends, dtype=np.int64), theirs, side="right")
+    def busy_of(self, ranks: Iterable[int], since: int = 0) -> Floats:
+        """Return the longest own time of some ranks in each iteration; NaN where none was measured.
+
+        Iterations before the index `since` are not looked at.
+        """
         found = np.full(len(self), -1.0)
-        np.maximum.at(found, of_iteration, np.array(self._busy, dtype=np.float64)[theirs])
+        columns = [self._column_of[rank] for rank in ranks if rank in self._column_of]
+        start = self._ends[since - 1] if since > 0 else 0
+        theirs = start + np.flatnonzero(np.isin(np.array(self._columns[start:], dtype=np.int64), columns))
+        of_iteration = np.searchsorted(np.array(self._ends, dtype=np.int64), theirs, side="right")
+        np.maximum.at(found, of_iteration, np.array(self._busy[start:], dtype=np.float64)[theirs - start])
         return np.where(found < 0, np.nan, found)
 
     def waiting_grid(self, ranks: list[int], rows: int, columns: int) -> Grid:

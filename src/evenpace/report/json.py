@@ -10,6 +10,7 @@ import msgspec
 from evenpace.diagnose.retelling import retold
 from evenpace.findings import Finding, to_builtins
 from evenpace.report import view
+from evenpace.report.balance import Balance, balances
 from evenpace.report.incidents import alike
 from evenpace.report.loss import lost
 from evenpace.report.story import Incarnation, Raised, Story
@@ -19,19 +20,26 @@ from evenpace.watch.events import stamp
 
 
 def to_json(story: Story, lang: str) -> bytes:
-    """Encode the story; `states` runs parallel to `findings`. Times are RFC 3339, spans are seconds."""
+    """Encode the story. Times are RFC 3339, spans are seconds.
+
+    `states` and `balances` run parallel to `findings`.
+    """
     return msgspec.json.format(msgspec.json.encode(report(story, lang)), indent=2) + b"\n"
 
 
 def report(story: Story, lang: str) -> dict[str, Any]:
     """Return the report as plain dictionaries and lists."""
-    ranked = story.ranked()
+    ranked, known = story.ranked(), balances(story)
     return to_builtins(_say(raised.finding, lang) for raised in ranked) | {
         "states": [_state(raised) for raised in ranked],
         "verdict": verdict(story, lang),
         "run": _run(story),
         "incarnations": [_incarnation(incarnation, lang) for incarnation in story.in_order()],
         "decisions": [msgspec.to_builtins(decision) for _, decision in story.decisions],
+        "narrowed": [msgspec.to_builtins(event) for _, event in story.narrowed],
+        "probed": [msgspec.to_builtins(event) for _, event in story.probed],
+        "adapted": [msgspec.to_builtins(event) for _, event in story.adapted],
+        "balances": [_balance(raised.id, known[raised.id]) for raised in ranked],
         "checkpoints_skipped": [msgspec.to_builtins(event) for _, event in story.skipped],
         "degraded": [msgspec.to_builtins(event) for _, event in story.degraded],
         "lost_seconds": _rounded(msgspec.to_builtins(lost(story))),
@@ -60,6 +68,13 @@ def _state(raised: Raised) -> dict[str, Any]:
         "closed_iteration": raised.closed_iteration,
         "reason": raised.reason,
     }
+
+
+def _balance(finding: int, known: Balance | None) -> dict[str, Any]:
+    """Return what a finding cost in seconds, and `without` what it would have; None where not known."""
+    values = msgspec.to_builtins(known) | {"recovered": known.recovered} if known else {}
+    names = ("lost", "paused", "without", "recovered")
+    return {"finding": finding} | _rounded({name: values.get(name) for name in names})
 
 
 def _time(at: float | None) -> str | None:

@@ -8,6 +8,7 @@ from evenpace.report.deeds import choice
 from evenpace.report.story import Story
 from evenpace.report.verdict import outcome, reason
 from evenpace.report.words import sentence
+from evenpace.respond.telling import told
 from evenpace.terms import say
 from evenpace.terms.spelling import duration, line
 from evenpace.watch import events as ev
@@ -20,7 +21,7 @@ def event_line(event: ev.Event, story: Story, lang: str) -> str:
     return f"{time}  {event.__struct_config__.tag}  {text}".rstrip()
 
 
-def _event_words(event: ev.Event, story: Story, lang: str) -> str:
+def _event_words(event: ev.Event, story: Story, lang: str) -> str:  # noqa: PLR0911 - one a kind of event
     match event:
         case ev.Iteration() if event.durations and event.busy and event.ranks:
             return _iteration_words(event, story, lang)
@@ -30,6 +31,8 @@ def _event_words(event: ev.Event, story: Story, lang: str) -> str:
             return f"#{event.id} {reason(event.reason, lang)}"
         case ev.Decision():
             return choice(event, lang)
+        case ev.Narrowed() | ev.Probed() | ev.Adapted():
+            return told(event, story.incarnation(event.incarnation).node_of, lang)
         case ev.IncarnationEnded() | ev.RunEnded():
             return outcome(event.outcome, lang)
     return line(_plain_words(event))

@@ -9,12 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evenpace.report.applied import applications
 from evenpace.report.balance import under
-from evenpace.report.deeds import deed
+from evenpace.report.deeds import answer, applied, deed
 from evenpace.report.iterations import WorkerMeans
 from evenpace.report.story import Incarnation, Story
 from evenpace.report.text import SEVERITY_STYLE
-from evenpace.report.verdict import outcome, state
+from evenpace.report.verdict import outcome, searches, state
 from evenpace.report.words import clock, sentence, sparkline
 from evenpace.terms import say
 from evenpace.terms.spelling import duration, line
@@ -24,6 +25,7 @@ _HISTORY = 400  # iterations in the sparkline, at most
 _COLUMN = 50  # characters for one worker, at least
 _LABEL = 20  # characters for its name
 _FINDINGS = 4
+_STRATEGIES = 2
 _SILENCE = 3.0  # times the baseline, and seconds, after which a missing iteration is worth a line
 _ALARM = 1.2  # times the baseline from which the pace is shown in red
 
@@ -42,7 +44,8 @@ def live_view(story: Story, lang: str, size: tuple[int, int], now: float) -> Ren
         Text(),
     ]
     parts.append(Text(say("report-live-share", lang, count=_RECENT), style="dim"))
-    rows = max(height - 12 - min(len(_open(story, lang)), _FINDINGS) * (1 + 80 // width), 3)
+    said = [*range(min(len(_open(story, lang)), _FINDINGS)), *_latest(story, lang)]
+    rows = max(height - 11 - len(said) * (1 + 80 // width), 3)
     return Group(*parts, _shares(current, width, rows))
 
 
@@ -121,10 +124,26 @@ def _troubles(story: Story, lang: str) -> Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row(say("report-live-open", lang), Text("\n").join(found) if found else say("report-none", lang))
+    for label, text in _latest(story, lang):
+        grid.add_row(label, text)
+    return grid
+
+
+def _latest(story: Story, lang: str) -> list[tuple[str, str]]:
+    """Return label and words of the last search, the last decision, and the strategies in force."""
+    rows = []
+    if searched := [(m.at, m.text) for m in searches(story, lang)]:
+        at, text = max(searched)
+        rows.append((say("report-kind-search", lang), f"{clock(at)} {text}"))
     if story.decisions:
         at, decision = story.decisions[-1]
-        grid.add_row(say("report-kind-decision", lang), f"{clock(at)} {deed(decision, lang)}")
-    return grid
+        rows.append((say("report-kind-decision", lang), f"{clock(at)} {deed(decision, lang)}"))
+    in_force = [one for one in applications(story) if one.end is None]
+    for one in in_force[-_STRATEGIES:]:
+        raised = story.findings.get(one.finding) if one.finding is not None else None
+        text = answer(story, raised, lang) if raised else applied(one, lang)
+        rows.append((say("report-live-in-force", lang), text))
+    return rows
 
 
 def _shares(current: Incarnation, width: int, rows: int) -> Table:

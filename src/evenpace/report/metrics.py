@@ -9,6 +9,7 @@ from statistics import median
 from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
 
 from evenpace.errors import Problem
+from evenpace.report.pacemetrics import PaceBook
 from evenpace.watch import events as ev
 
 
@@ -43,6 +44,33 @@ METRICS = (
     Metric("evenpace_incarnation", "gauge", "Number of the current incarnation, from 0."),
     Metric("evenpace_nodes_out", "gauge", "Nodes that restarts took out."),
     Metric("evenpace_checkpoints_skipped_total", "counter", "Checkpoints not good enough to start from."),
+    Metric("evenpace_probes_total", "counter", "Probes, by result: slow, nothing or failed.", ("result",)),
+    Metric(
+        "evenpace_pause_seconds_total",
+        "counter",
+        "Time that training stood still for a probe or a strategy.",
+        ("cause",),
+    ),
+    Metric(
+        "evenpace_decisions_total", "counter", "Decisions, by action and strategy.", ("action", "strategy")
+    ),
+    Metric(
+        "evenpace_strategy_changes_total",
+        "counter",
+        "Strategies applied or taken back, and plans that were not put in force (failed).",
+        ("strategy", "action"),
+    ),
+    Metric("evenpace_strategy_in_force", "gauge", "1 while a strategy is in force.", ("strategy",)),
+    Metric(
+        "evenpace_slow_lost_seconds",
+        "gauge",
+        "Time lost to slowness and to pauses until now, an estimate of the whole run.",
+    ),
+    Metric(
+        "evenpace_slow_recovered_seconds",
+        "gauge",
+        "Of what would have been lost, what strategies saved until now; negative where they cost more.",
+    ),
 )
 
 
@@ -60,6 +88,7 @@ class RunMetrics:
             else:
                 gauge = Gauge(metric.name, metric.help, metric.labels, registry=self.registry)
                 self._gauges[metric.name.removeprefix("evenpace_")] = gauge
+        self._pace = PaceBook()
         self._nodes: dict[int, str] = {}
         self._open: dict[int, tuple[str, str]] = {}
         self._raised: set[int] = set()
@@ -67,6 +96,9 @@ class RunMetrics:
 
     def update(self, event: ev.Event) -> None:
         """Take one event in."""
+        self._pace.add(event)
+        self._gauges["slow_lost_seconds"].set(self._pace.lost)
+        self._gauges["slow_recovered_seconds"].set(self._pace.recovered)
         match event:
             case ev.Iteration():
                 self._iteration(event)
@@ -78,11 +110,31 @@ class RunMetrics:
                 self._counters["worker_exits_total"].labels(event.how).inc()
             case ev.FindingRaised() | ev.FindingClosed():
                 self._finding(event)
-            case ev.Decision(action="restart"):
-                self._out.update(event.nodes_out)
-                self._gauges["nodes_out"].set(len(self._out))
+            case ev.Decision():
+                self._decision(event)
+            case ev.Probed() | ev.Adapted():
+                self._answer(event)
             case ev.CheckpointSkipped():
                 self._counters["checkpoints_skipped_total"].inc()
+
+    def _decision(self, event: ev.Decision) -> None:
+        self._counters["decisions_total"].labels(event.action, event.strategy).inc()
+        if event.action == "restart":
+            self._out.update(event.nodes_out)
+            self._gauges["nodes_out"].set(len(self._out))
+
+    def _answer(self, event: ev.Probed | ev.Adapted) -> None:
+        cause = "probe" if isinstance(event, ev.Probed) else event.strategy
+        self._counters["pause_seconds_total"].labels(cause).inc(max(event.pause, 0.0))
+        if isinstance(event, ev.Probed):
+            slow = event.slow_ranks or event.slow_links
+            result = "failed" if event.failed else "slow" if slow else "nothing"
+            self._counters["probes_total"].labels(result).inc()
+            return
+        action = "failed" if event.failed else event.action
+        self._counters["strategy_changes_total"].labels(event.strategy, action).inc()
+        if not event.failed:
+            self._gauges["strategy_in_force"].labels(event.strategy).set(event.action == "apply")
 
     def _start(self, event: ev.IncarnationStarted) -> None:
         """Forget the workers of the last incarnation: their numbers would stand as if they were new."""
@@ -90,7 +142,7 @@ class RunMetrics:
         if event.incarnation > 0:
             self._counters["restarts_total"].inc()
         self._nodes.clear()
-        for name in ("worker_busy_seconds", "worker_waiting_seconds"):
+        for name in ("worker_busy_seconds", "worker_waiting_seconds", "strategy_in_force"):
             self._gauges[name].clear()
 
     def _iteration(self, event: ev.Iteration) -> None:

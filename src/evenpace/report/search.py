@@ -34,6 +34,12 @@ class Table:
     headings: list[str]
     rows: list[Row]
     left_out: int = 0
+    folded: bool = True  # of secondary interest
+
+    @property
+    def marked(self) -> list[Row]:
+        """Return the rows with which something is wrong."""
+        return [row for row in self.rows if row.marked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +168,19 @@ def _weighed(decisions: list[tuple[float, ev.Decision]], lang: str) -> Table | N
         for at, one in decisions
     ]
     table = _table("weighed", ("when", "chosen", "lost"), rows[-_ROWS:], lang)
-    return Table(table.title, [*table.headings, *(strategy(name, lang) for name in names)], table.rows)
+    return Table(
+        table.title, [*table.headings, *(strategy(name, lang) for name in names)], table.rows, folded=False
+    )
 
 
 def in_lines(measured: Measured, most: int, lang: str) -> list[str]:
     """Return what was measured as lines of text: of each table at most so many rows, slow ones only."""
     found = [f"{measured.at} {measured.text}"]
     for table in measured.tables:
-        shown = [row.line for row in table.rows if row.marked][:most]
+        shown = [row.line for row in table.marked[:most]]
         rest = len(table.rows) + table.left_out - len(shown)
         key = "report-as-expected" if shown else "report-all-as-expected"
-        slow = sum(row.marked for row in table.rows) > len(shown)
+        slow = len(table.marked) > len(shown)
         found += [f"  {text}" for text in shown]
         if rest:
             found.append(f"  {say('report-more' if slow else key, lang, count=rest)}")

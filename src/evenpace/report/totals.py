@@ -39,7 +39,7 @@ def recovered(story: Story, cost: Lost, lang: str) -> str:
     for raised in sorted(story.findings.values(), key=lambda one: one.onset):
         balance = balance_of(story, raised) if raised.id in answered else None
         if balance and balance.recovered is not None:
-            parts.append(f"{who(raised.finding.subject, lang)} {_signed(balance.recovered)}")
+            parts.append(f"{who(raised.finding.subject, lang)}: {_signed(balance.recovered)}")
     return say("report-recovered-parts", lang, total=text, parts=", ".join(parts)) if len(parts) > 1 else text
 
 

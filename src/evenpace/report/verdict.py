@@ -8,10 +8,11 @@ from evenpace.findings import Severity
 from evenpace.report.deeds import answer, choice
 from evenpace.report.story import Incarnation, Raised, Story
 from evenpace.report.words import clock, fault, sentence, uncapped, who
-from evenpace.respond.telling import adapted, narrowed, probed
+from evenpace.respond.telling import adapted, told
 from evenpace.terms import say
 from evenpace.terms.retell import retell
 from evenpace.terms.spelling import line, percent
+from evenpace.watch import events as ev
 
 _STATES = ("finished", "failed", "stopped", "interrupted", "running", "unknown")
 # of what the log says happened at one moment
@@ -112,15 +113,17 @@ def _findings(story: Story, lang: str) -> list[Moment]:
 
 
 def _answers(story: Story, lang: str) -> list[Moment]:
-    moments = [
-        Moment(at, "search", narrowed(one, story.incarnation(one.incarnation).node_of, lang))
-        for at, one in story.narrowed
+    strategies = [Moment(at, "strategy", adapted(one, lang)) for at, one in story.adapted]
+    return [*searches(story, lang), *strategies]
+
+
+def searches(story: Story, lang: str) -> list[Moment]:
+    """Return what was compared and measured, each kind in the order of the log."""
+    events: list[tuple[float, ev.Narrowed | ev.Probed]] = [*story.narrowed, *story.probed]
+    return [
+        Moment(at, "search", told(one, story.incarnation(one.incarnation).node_of, lang))
+        for at, one in events
     ]
-    moments += [
-        Moment(at, "search", probed(one, story.incarnation(one.incarnation).node_of, lang))
-        for at, one in story.probed
-    ]
-    return moments + [Moment(at, "strategy", adapted(one, lang)) for at, one in story.adapted]
 
 
 def reason(word: str | None, lang: str) -> str:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evenpace.findings import Finding
+from evenpace.respond.telling import figures, strategy, told
 from evenpace.terms import label, phrases, say
 from evenpace.watch.events import (
+    Adapted,
     CheckpointSkipped,
     Decision,
     Event,
     FindingRaised,
     IncarnationStarted,
+    Narrowed,
+    Probed,
     WatchAttached,
     WatchDegraded,
+    WorkerJoined,
 )
 
 
@@ -24,6 +29,7 @@ class Console:
         self._tell = tell
         self._lang = lang
         self._said: dict[int, str] = {}
+        self._nodes: dict[int, str] = {}  # by rank
 
     def __call__(self, event: Event) -> None:
         """Say what an event means, if it is worth a line."""
@@ -42,6 +48,10 @@ class Console:
             case CheckpointSkipped():
                 key = "say-moved" if event.moved_to else "say-skipped"
                 text = self._say(key, path=event.path, reason=event.reason, moved_to=event.moved_to)
+            case WorkerJoined():
+                self._nodes[event.rank] = event.node
+            case Narrowed() | Probed() | Adapted():
+                text = told(event, lambda rank: self._nodes.get(rank, ""), self._lang)
             case WatchAttached():
                 text = self._say("say-attached", incarnation=event.incarnation)
             case WatchDegraded():
@@ -70,7 +80,15 @@ class Console:
     def _decision(self, event: Decision) -> str:
         if event.action == "none":
             return ""
-        return self._say(f"say-{event.action}", reason=event.reason, origin=self._origin(event))
+        numbers = figures(event, self._lang)
+        return self._say(
+            f"say-{event.action}",
+            reason=event.reason,
+            origin=self._origin(event),
+            policy=event.policy,
+            strategy=strategy(event.strategy, self._lang),
+            figures=self._say("say-figures", figures=numbers) if numbers else "",
+        )
 
     def _origin(self, event: Decision) -> str:
         if event.checkpoint is None:

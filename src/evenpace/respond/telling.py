@@ -121,6 +121,17 @@ def adapted(event: Adapted, lang: str) -> str:
     return ", ".join(filter(None, parts))
 
 
+def told(event: Narrowed | Probed | Adapted, node_of: NodeOf, lang: str) -> str:
+    """Say what was searched, measured or done."""
+    match event:
+        case Narrowed():
+            return narrowed(event, node_of, lang)
+        case Probed():
+            return probed(event, node_of, lang)
+        case Adapted():
+            return adapted(event, lang)
+
+
 def options(decision: Decision) -> list[str]:
     """Return the strategies that a decision weighed, in its own order."""
     return list(dict.fromkeys([*decision.costs, *decision.rates]))

@@ -31,7 +31,8 @@
       u.ctx.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
       u.ctx.textAlign = "left";
       u.ctx.textBaseline = "middle";
-      u.ctx.fillText(text, x + 4 * devicePixelRatio, y);
+      const last = u.bbox.left + u.bbox.width - u.ctx.measureText(text).width;
+      u.ctx.fillText(text, Math.min(x + 4 * devicePixelRatio, last), y);
     };
     // What was in force, in the margin above; a label only where it does not run into the one before.
     const lane = u => {
