@@ -19,7 +19,7 @@ from evenpace.simulate.traces.parquet import read_parquet
 from evenpace.simulate.traces.runs import Recording, Stretch, read_run
 from evenpace.simulate.whatif.analysis import WhatIf, analyse
 from evenpace.simulate.whatif.graph import graph_of
-from evenpace.simulate.whatif.grid import LeftOut, grid_of
+from evenpace.simulate.whatif.grid import Grid, LeftOut, grid_of
 from evenpace.simulate.whatif.iterations import grid_of_iterations
 from evenpace.simulate.whatif.replay import transfers
 
@@ -89,10 +89,14 @@ def _of_trace(path: Path, trace: Trace, progress: Progress | None) -> Replay:
     grid = grid_of(trace)
     graph = graph_of(grid)
     cost = transfers(graph, grid.start, grid.duration)
-    found = analyse(grid, _counter(progress, "scenarios"))
     ranks, roles = workers_of(grid)
-    spells = watch(samples_of(grid, graph, cost), ranks, roles, {})
-    section = Section(int(grid.steps[0]), int(grid.steps[-1]), None, found)
+    spells = [
+        _by_step(one, grid.steps.tolist()) for one in watch(samples_of(grid, graph, cost), ranks, roles, {})
+    ]
+    sections = [
+        Section(int(one.steps[0]), int(one.steps[-1]), None, analyse(one, _counter(progress, "scenarios")))
+        for one in [grid, *_slow_steps(grid, spells)]
+    ]
     return Replay(
         source=str(path),
         ranks=len(ranks),
@@ -101,13 +105,28 @@ def _of_trace(path: Path, trace: Trace, progress: Progress | None) -> Replay:
         steps=len(grid.steps),
         operations=len(trace),
         left_out=grid.left_out,
-        sections=(section,),
-        spells=tuple(_by_step(spell, grid.steps.tolist()) for spell in spells),
-        plans=tuple(plans(grid, cost, found)),
+        sections=tuple(sections),
+        spells=tuple(spells),
+        plans=tuple(plans(grid, cost, sections[0].whatif)),
         recording=None,
         unfaithful=0,
-        findings=tuple(of_whatif(section.whatif, str(path), one_stage=len(grid.stages) == 1)),
+        findings=tuple(_found(sections, str(path), one_stage=len(grid.stages) == 1)),
     )
+
+
+def _slow_steps(grid: Grid, spells: list[Spell]) -> list[Grid]:
+    """Return the steps of each slowness that began within the trace: over all of it, it may drown."""
+    told = [spell for spell in spells if spell.told and not spell.from_start]
+    under = [np.isin(np.arange(len(grid.steps)), _under(grid.steps, spell)) for spell in told]
+    return [grid.at(steps) for steps in under if FEWEST <= steps.sum() < len(grid.steps)][:MOST_SECTIONS]
+
+
+def _found(sections: list[Section], source: str, *, one_stage: bool) -> list[Finding]:
+    """Return what the sections say, who is accused first; that nobody is only where that is all."""
+    found = [one for section in sections for one in of_whatif(section.whatif, source, one_stage=one_stage)]
+    found.sort(key=lambda one: not one.names_culprit)
+    accused = [one for one in found if one.names_culprit]
+    return [one for one in found if not accused or one.phrase != "replay-nobody"]
 
 
 def _by_step(spell: Spell, steps: list[int]) -> Spell:

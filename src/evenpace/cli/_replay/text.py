@@ -15,7 +15,7 @@ from evenpace.report.text import pairs
 from evenpace.simulate.detecting import Spell
 from evenpace.simulate.finding import verdict_of, who
 from evenpace.simulate.replay import Replay, Section
-from evenpace.simulate.whatif.analysis import Part, WhatIf
+from evenpace.simulate.whatif.analysis import Cause, Part, WhatIf
 from evenpace.terms import say
 from evenpace.terms.spelling import duration, line, ranges
 
@@ -34,7 +34,7 @@ def _page(found: Replay, lang: str, top: int) -> Iterator[RenderableType]:
     yield Text()
     rows = [(say("replay-read", lang), _read(found, lang)), *_left_out(found, lang)]
     if found.recording is None:
-        rows += [row for section in found.sections for row in _figures(section.whatif, lang, run=False)]
+        rows += _figures(found.sections[0].whatif, lang, run=False)
     yield pairs(rows)
     for section in found.sections:
         yield from _section(found, section, lang, top)
@@ -56,7 +56,13 @@ def _page(found: Replay, lang: str, top: int) -> Iterator[RenderableType]:
 def _verdict(found: Replay, lang: str) -> Iterator[Text]:
     """Yield the answer: of a trace what explains it, of a run what the detector sees in it."""
     if found.recording is None:
-        yield from (Text(verdict_of(section.whatif, lang), style="bold") for section in found.sections)
+        whole, *slow = found.sections
+        if not slow or whole.whatif.blames[0].cause is not Cause.NOBODY:
+            yield Text(verdict_of(whole.whatif, lang), style="bold")
+        for section in slow:
+            said = verdict_of(section.whatif, lang)
+            text = say("replay-steps", lang, first=section.first, last=section.last, verdict=said)
+            yield Text(text, style="bold")
         return
     for finding in found.findings:
         yield Text(line(finding.sentence(lang)), style="bold")
@@ -106,6 +112,10 @@ def _left_out(found: Replay, lang: str) -> list[tuple[str, str]]:
 
 def _section(found: Replay, section: Section, lang: str, top: int) -> Iterator[RenderableType]:
     whatif = section.whatif
+    if section is not found.sections[0] and section.incarnation is None:
+        yield Text()
+        yield _heading(say("replay-section-steps", lang, first=section.first, last=section.last))
+        yield pairs(_figures(whatif, lang, run=False))
     if section.incarnation is not None:
         place = {"incarnation": section.incarnation, "first": section.first, "last": section.last}
         yield Text()

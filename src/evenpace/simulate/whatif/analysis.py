@@ -16,7 +16,7 @@ from evenpace.simulate.whatif.scenarios import Bench, Progress
 from evenpace.simulate.whatif.standing import Place, slow_links, slow_replicas, slow_workers
 
 WORST = 0.03  # share of the workers that the paper's M_W takes
-MOST_WORKERS = 64  # whose own share is replayed one by one
+MOST_PARTS = 64  # workers, and replicas, whose own share is replayed one by one
 SLOW = 1.03  # slowdown from which there is something to explain
 EXPLAINS = 0.5  # share of the slowdown that an accusation must explain
 CONTRIBUTES = 0.3  # that something which accuses nobody must, to be named
@@ -109,7 +109,7 @@ def analyse(grid: Grid, progress: Progress | None = None) -> WhatIf:
     the last stage ideal. Beyond it: who stands out among peers, one by one and together, and links.
     """
     bench = Bench(grid, graph_of(grid), progress)
-    replicas = _parts(bench, [str(one) for one in grid.replicas], bench.replica)
+    replicas = _replicas(bench)
     stages = _parts(bench, [str(one) for one in grid.stages], bench.stage)
     names = _type_names(grid)
     types = _parts(bench, list(names), lambda at: bench.rows(of_type(grid, *list(names.values())[at])))
@@ -152,6 +152,17 @@ def _parts(bench: Bench, names: Sequence[str], mask: Callable[[int], Mask]) -> l
     return [Part(*one) for one in zip(names, slowdowns, shares, strict=True)]
 
 
+def _replicas(bench: Bench) -> list[Part]:
+    """Return all replicas in order, with the share of the worst."""
+    slowdowns = bench.replica_slowdowns()
+    worst = sorted(range(len(slowdowns)), key=lambda at: -slowdowns[at])[:MOST_PARTS]
+    shares = dict(zip(worst, bench.shares([bench.replica(at) for at in worst]), strict=True))
+    return [
+        Part(str(name), slowdown, shares.get(at))
+        for at, (name, slowdown) in enumerate(zip(bench.grid.replicas, slowdowns, strict=True))
+    ]
+
+
 def _workers(
     bench: Bench, replicas: Sequence[Part], stages: Sequence[Part], slow: dict[Place, float]
 ) -> tuple[Part, ...]:
@@ -160,9 +171,7 @@ def _workers(
     places = [(replica, stage) for replica in range(len(replicas)) for stage in range(len(stages))]
     scores = {at: min(replicas[at[0]].slowdown, stages[at[1]].slowdown) for at in places}
     places.sort(key=lambda at: (-scores[at], int(grid.ranks[at])))
-    shown = list(
-        dict.fromkeys([*sorted(slow, key=lambda at: -slow[at])[:MOST_WORKERS], *places[:MOST_WORKERS]])
-    )
+    shown = list(dict.fromkeys([*sorted(slow, key=lambda at: -slow[at])[:MOST_PARTS], *places[:MOST_PARTS]]))
     shares = dict(zip(shown, bench.shares([bench.worker(*at) for at in shown]), strict=True))
     return tuple(
         Part(
@@ -229,7 +238,8 @@ def _slow_workers(bench: Bench, slow: dict[Place, float], workers: Sequence[Part
     share = bench.shares([_together(bench, ranks)])[0]
     if share < EXPLAINS:
         return None
-    return Blame(Cause.WORKER, share, tuple(one for one in workers if one.rank in ranks))
+    named = sorted((one for one in workers if one.rank in ranks), key=lambda one: one.rank or 0)
+    return Blame(Cause.WORKER, share, tuple(named))
 
 
 def _slow_replicas(bench: Bench, slow: dict[Place, float], replicas: Sequence[Part]) -> Blame | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from evenpace.simulate.traces.model import Floats, Ints, Trace
 from evenpace.simulate.whatif.kinds import KNOWN
 
 USUAL = 0.5  # share of replicas and steps in which an operation must be, or it is left out
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,13 @@ class Grid:
     duration: Floats
     recorded: Floats
     left_out: LeftOut = LeftOut()
+
+    def at(self, steps: Mask) -> Grid:
+        """Return the block of some steps."""
+        picked = {
+            name: getattr(self, name)[..., steps] for name in ("steps", "start", "duration", "recorded")
+        }
+        return replace(self, **picked)
 
     @property
     def types(self) -> list[str]:
@@ -121,8 +130,9 @@ def _known_only(trace: Trace) -> tuple[dict[str, int], Trace]:
 
 def _one_rank_a_place(trace: Trace) -> tuple[int, Trace]:
     """Keep the lowest rank of each replica's stage: tensor-parallel ranks go in step with each other."""
-    _, place = np.unique(np.stack([trace.replica, trace.stage]), axis=1, return_inverse=True)
-    place = place.reshape(-1)
+    stages, stage = np.unique(trace.stage, return_inverse=True)
+    _, place = np.unique(trace.replica, return_inverse=True)
+    _, place = np.unique(place * len(stages) + stage, return_inverse=True)
     lowest = np.full(int(place.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(lowest, place, trace.rank)
     kept = trace.rank == lowest[place]
@@ -133,9 +143,10 @@ def _one_rank_a_place(trace: Trace) -> tuple[int, Trace]:
 
 def _operations(trace: Trace, stage: Ints) -> tuple[Ints, Ints]:
     """Return each row's operation, and a row of each operation."""
-    keys = np.stack([trace.type, stage, trace.seq])
-    _, first, operation = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-    return operation.reshape(-1), first
+    seqs, seq = np.unique(trace.seq, return_inverse=True)
+    keys = (trace.type * (int(stage.max()) + 1) + stage) * len(seqs) + seq
+    _, first, operation = np.unique(keys, return_index=True, return_inverse=True)
+    return operation, first
 
 
 def _operation(trace: Trace, row: int, stage: int) -> Operation:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,19 +39,38 @@ def step_times(graph: Graph, cost: Floats, other: Floats, kept: Mask) -> Floats:
     where `cost` counts, shape [scenarios, operations, replicas]. Return seconds, shape [scenarios, steps].
     """
     operations, replicas, steps = cost.shape
+    other = np.broadcast_to(other, cost.shape)
     at_once = max(1, MOST_CELLS // (operations * replicas * steps))
-    return np.concatenate(
-        [
-            _replay(graph, cost, np.broadcast_to(other, cost.shape), kept[first : first + at_once])
-            for first in range(0, len(kept), at_once)
-        ]
-    )
+    parts = []
+    for first in range(0, len(kept), at_once):
+        some = kept[first : first + at_once]
+        parts.append(_replay(graph, partial(_chosen, cost, other, some), (len(some), replicas, steps)))
+    return np.concatenate(parts)
 
 
-def _replay(graph: Graph, cost: Floats, other: Floats, kept: Mask) -> Floats:
+def alone_times(graph: Graph, cost: Floats, other: Floats) -> Floats:
+    """Replay the steps with one replica's cost as it was and all others' replaced, for each replica.
+
+    Arguments as of `step_times`, but `other` is the same for all replicas and steps, shape [operations, 1,
+    1]. As the replaced replicas are all alike, one stands for them. Return seconds, shape [replicas, steps].
+    """
     _, replicas, steps = cost.shape
-    start = np.zeros((len(kept), replicas, steps))
-    done = np.zeros((len(kept), steps))
+    return _replay(graph, partial(_one_and_rest, cost, other), (replicas, 2, steps))
+
+
+def _chosen(cost: Floats, other: Floats, kept: Mask, member: int) -> Floats:
+    return np.asarray(np.where(kept[:, member, :, None], cost[member], other[member]))
+
+
+def _one_and_rest(cost: Floats, other: Floats, member: int) -> Floats:
+    rest = np.broadcast_to(other[member], cost[member].shape)
+    return np.stack([cost[member], rest], axis=1)
+
+
+def _replay(graph: Graph, cost: Callable[[int], Floats], shape: tuple[int, int, int]) -> Floats:
+    """Replay with the cost of each operation of `shape`, [scenarios, replicas, steps]."""
+    start = np.zeros(shape)
+    done = np.zeros((shape[0], shape[2]))
     ends: dict[int, Floats] = {}
     uses = _uses(graph)
     for meeting in graph:
@@ -61,8 +81,7 @@ def _replay(graph: Graph, cost: Floats, other: Floats, kept: Mask) -> Floats:
                 last = np.broadcast_to(last.max(axis=1, keepdims=True), last.shape)
             starts = [last] * len(starts)
         for member, began in zip(meeting.members, starts, strict=True):
-            own = np.where(kept[:, member, :, None], cost[member], other[member])
-            ends[member] = began + own
+            ends[member] = began + cost(member)
             if not uses[member]:
                 np.maximum(done, ends.pop(member).max(axis=1), out=done)
         for source in _sources(meeting.before):

@@ -11,7 +11,7 @@ from evenpace.simulate.traces.model import Floats
 from evenpace.simulate.whatif.graph import Graph
 from evenpace.simulate.whatif.grid import Grid
 from evenpace.simulate.whatif.ideal import Mask, at_stage, ideal
-from evenpace.simulate.whatif.replay import MOST_CELLS, step_times, transfers
+from evenpace.simulate.whatif.replay import MOST_CELLS, alone_times, step_times, transfers
 
 Progress = Callable[[int], None]  # scenarios replayed so far
 
@@ -75,6 +75,11 @@ class Bench:
     def slowdowns(self, kept: list[Mask]) -> list[float]:
         """Return the slowdown that remains where all but `kept` is ideal (the paper's S_t and S_w)."""
         return [time / self.best if self.best else 1.0 for time in self.times(kept)]
+
+    def replica_slowdowns(self) -> list[float]:
+        """Return `slowdowns` of each replica by itself, quicker."""
+        times = alone_times(self.graph, self.cost, self.ideal).mean(axis=1)
+        return [float(time) / self.best if self.best else 1.0 for time in times]
 
     def shares(self, fixed: list[Mask]) -> list[float]:
         """Return the share of the slowdown that goes where `fixed` is made ideal (M_W and M_S).
