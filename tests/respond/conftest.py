@@ -55,7 +55,7 @@ def tap(
     return TapEnvironment({**base, "EVENPACE_TAP": "python" if note else "native"}, note)
 
 
-def prober(incarnation: int, rings: Mapping[int, Path]) -> Prober:
+def prober(incarnation: int, rings: Mapping[int, Path], nodes: Mapping[int, str]) -> Prober:
     raise AssertionError("nothing is measured here")
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from evenpace.errors import Problem
@@ -15,6 +16,7 @@ from evenpace.respond.launchers.local import LocalLauncher
 from evenpace.respond.mirror import Mirror
 from evenpace.respond.mitigation.probes import Prober
 from evenpace.respond.parts import Parts
+from evenpace.respond.probing import Probing
 from evenpace.respond.recorder import Listener, Recorder
 from evenpace.respond.supervisor import Supervisor
 from evenpace.tap.environment import environment
@@ -78,7 +80,7 @@ def _supervise(
                 Watcher,
                 environment,
                 interrupts,
-                prober,
+                partial(_prober, around.lang),
                 mirror=mirror,
                 lang=around.lang,
             )
@@ -89,11 +91,10 @@ def _supervise(
         around.tell(say("say-run-folder", around.lang, folder=_short(folder)))
 
 
-def prober(incarnation: int, rings: Mapping[int, Path]) -> Prober:
-    """Return what measures the workers of an incarnation."""
-    from evenpace.respond.probing import Probing
-
-    return Probing(incarnation, rings)
+def _prober(lang: str, incarnation: int, rings: Mapping[int, Path], nodes: Mapping[int, str]) -> Prober:
+    """Return what measures the workers of an incarnation; its socket lies with their rings."""
+    folder = next(iter(rings.values())).parent
+    return Probing(rings, folder, incarnation=incarnation, lang=lang, nodes=nodes)
 
 
 @contextmanager

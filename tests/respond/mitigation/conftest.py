@@ -15,8 +15,8 @@ from evenpace.respond.clock import Clock
 from evenpace.respond.judging import Cause
 from evenpace.respond.mitigation.mitigation import EVERY, Mitigation
 from evenpace.respond.parts import Parts
+from evenpace.respond.probing import ProbeRequest
 from evenpace.respond.recorder import Recorder
-from evenpace.respond.strategies import Edge
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.tap.inject.evenpace_tap.ring import Ring
 from evenpace.watch.eventlog import EventWriter
@@ -46,15 +46,23 @@ class FakeProber:
     """Measure what a test says; the answer is there at the next look."""
 
     answer: Probed | None = None
-    asked: list[tuple[tuple[int, ...], tuple[Edge, ...]]] = field(default_factory=list)
+    asked: list[ProbeRequest] = field(default_factory=list)
+    running: bool = False
     cancelled: int = 0
 
-    def start(self, ranks: tuple[int, ...], links: tuple[Edge, ...], size: int) -> None:
-        assert size > 0
-        self.asked.append((ranks, links))
+    @property
+    def busy(self) -> bool:
+        return self.running
+
+    def start(self, request: ProbeRequest) -> bool:
+        self.asked.append(request)
+        self.running = True
+        return True
 
     def poll(self) -> Probed | None:
-        return self.answer
+        answer, self.answer = self.answer, None
+        self.running = self.running and answer is None
+        return answer
 
     def cancel(self) -> None:
         self.cancelled += 1
@@ -81,7 +89,7 @@ class Run:
         self.mitigation = Mitigation(parts, parts.prober)
         self.recorder.listen(self.mitigation.hear)
 
-    def _make(self, incarnation: int, rings: Mapping[int, Path]) -> FakeProber:
+    def _make(self, incarnation: int, rings: Mapping[int, Path], nodes: Mapping[int, str]) -> FakeProber:
         assert sorted(rings) == list(range(RANKS))
         return self.prober
 
@@ -118,6 +126,12 @@ class Run:
         for rank, ring in self.rings.items():
             count = (counts or [TOTAL // RANKS] * RANKS)[rank]
             ring.set(micro_batches=count, micro_batch_ns=int(EACH * factors.get(rank, 1.0) * 1e9))
+
+    def measured_in_health(self) -> None:
+        """Let the first measurement be over."""
+        self.prober.answer = Probed(time=stamp(self.seconds), incarnation=0, step=1, pause=2.0, passes=0)
+        self.look(2)
+        self.prober.asked.clear()
 
     def iterate(self, count: int, duration: float, busy: Mapping[int, float] | None = None) -> None:
         """Let the job make iterations."""

@@ -183,7 +183,7 @@ def test_whom_the_watch_is_not_sure_of_is_measured_before_a_node_is_taken_out(
     run.raise_finding(onset=40, confidence=0.6)
     run.iterate(1000, SLOW, {2: 0.16})
     assert run.look() is None
-    assert run.prober.asked == [((0, 1, 2, 3), ())]
+    assert [one.ranks for one in run.prober.asked] == [(0, 1, 2, 3)]
     run.prober.answer = Probed(time="2026-01-01T00:00:00.000Z", incarnation=0, step=9, pause=0.4, passes=0,
                                slow_ranks=[2])  # fmt: skip
     run.look()
@@ -227,6 +227,7 @@ def narrow(run: Run, proven: bool) -> None:
 def test_suspects_are_measured_once_that_has_earned_its_pause(job: Maker) -> None:
     run = job()
     run.iterate(40, HEALTHY)
+    run.measured_in_health()
     run.iterate(4, SLOW)
     narrow(run, proven=False)
     run.raise_finding(None, onset=40)
@@ -234,17 +235,40 @@ def test_suspects_are_measured_once_that_has_earned_its_pause(job: Maker) -> Non
     assert run.prober.asked == []
     run.iterate(40, SLOW)
     run.look()
-    assert run.prober.asked == [((0, 1, 2, 3), ((0, 1), (1, 0)))]
-    run.prober.answer = Probed(time="2026-01-01T00:00:00.000Z", incarnation=0, step=9, pause=0.4, passes=2,
-                               slow_links=[(0, 1)])  # fmt: skip
+    assert [(one.ranks, one.links) for one in run.prober.asked] == [((0, 1, 2, 3), ((0, 1), (1, 0)))]
+    answer = Probed(time="2026-01-01T00:00:00.000Z", incarnation=0, step=9, pause=0.4, passes=2,
+                    slow_links=[(0, 1)])  # fmt: skip
+    run.prober.answer = answer
     run.look(5)
-    assert [one for one in run.heard if isinstance(one, Probed)] == [run.prober.answer]
+    assert [one for one in run.heard if isinstance(one, Probed)][-1] == answer
     assert len(run.prober.asked) == 1, "what was measured is known"
+
+
+def test_the_healthy_job_is_measured_once_where_it_may_be_paused(job: Maker) -> None:
+    run = job()
+    run.iterate(20, HEALTHY)
+    run.look()
+    assert run.prober.asked == []
+    run.iterate(20, HEALTHY)
+    run.look(3)
+    assert [one.healthy for one in run.prober.asked] == [True]
+    run.measured_in_health()
+    run.iterate(100, HEALTHY)
+    run.look(3)
+    assert run.prober.asked == []
+
+
+def test_observe_never_pauses_a_healthy_job(job: Maker) -> None:
+    run = job("observe")
+    run.iterate(100, HEALTHY)
+    run.look(3)
+    assert run.prober.asked == []
 
 
 def test_what_is_proven_is_not_measured(job: Maker) -> None:
     run = job()
     run.iterate(40, HEALTHY)
+    run.measured_in_health()
     narrow(run, proven=True)
     run.iterate(60, SLOW)
     run.raise_finding(None, onset=40)

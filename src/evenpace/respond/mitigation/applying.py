@@ -60,7 +60,8 @@ def apply(strategy: str, action: str, estimate: Estimate, loop: Loop, now: float
 class InForce:
     """A strategy that is in force since iteration `since`; `before` is the seconds of one without it.
 
-    `plan` is its counts or positions, `suspicion` whom it is for, `links` how slow those links are.
+    `plan` is its counts or positions, `suspicion` whom it is for, `links` how slow those links are, and
+    `candidates` what could have been slow instead.
     """
 
     strategy: str
@@ -69,6 +70,7 @@ class InForce:
     since: int
     suspicion: Suspicion
     links: Mapping[Edge, float] = field(default_factory=dict)
+    candidates: tuple[Edge, ...] = ()
     calm_since: float | None = None  # monotonic seconds: nobody has been slow from then on
     _probe_at: float = 0.0
     _again: float = PROBE_AGAIN

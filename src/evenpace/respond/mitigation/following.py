@@ -127,8 +127,10 @@ class Following:
             return
         plan = tuple(event.counts or event.positions)
         suspicion = self.episode.suspicion() if self.episode else Suspicion(Cause.UNCLEAR)
+        links = self._slow_links(suspicion)
+        candidates = tuple(self.episode.narrowed.links) if self.episode and self.episode.narrowed else ()
         self.in_force[event.strategy] = InForce(
-            event.strategy, plan, before or 0.0, self.since, suspicion, self._slow_links(suspicion)
+            event.strategy, plan, before or 0.0, self.since, suspicion, links, candidates
         )
 
     def _slow_links(self, suspicion: Suspicion) -> dict[tuple[int, int], float]:

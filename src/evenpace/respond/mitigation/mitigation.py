@@ -6,6 +6,7 @@ and not the training.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from evenpace.respond.judging import Cause as Act
@@ -21,13 +22,14 @@ from evenpace.respond.mitigation.weighing import NOTHING, Weighing, weigh
 from evenpace.respond.parts import Parts
 from evenpace.respond.planner import Standing
 from evenpace.respond.policy import Verdict
-from evenpace.respond.strategies import Strategy
+from evenpace.respond.strategies import Edge, Strategy
 from evenpace.respond.strategies.catalogue import strategies
 from evenpace.watch.events import Event
 
 EVERY = 0.5  # seconds between two looks
 HOLD = 3.0  # seconds without a slow rank before a plan is taken back; twice that after each relapse
 LONGEST_HOLD = 60.0
+MEASURED_AFTER = 30  # healthy iterations
 SETTLED = 3  # iterations after a change before the pace is judged
 
 
@@ -74,20 +76,26 @@ class Mitigation:
 
     def _look(self, now: float) -> Act | None:
         following = self._following
-        if following.open is None and not following.in_force:
-            return None
-        self._loop = look(self._rings())
-        if not self._loop.complete:
-            return None
         if self._probes.busy:
             self._take_probe()
-            return None
+        elif following.open is not None or following.in_force or self._unmeasured():
+            self._loop = look(self._rings())
+            if self._loop.complete:
+                return self._care(now)
+        return None
+
+    def _care(self, now: float) -> Act | None:
+        """Do the one thing that is due now, of a job whose workers are all in sight."""
+        following = self._following
         if self._applying is not None:
             self._settle(self._applying, now)
-            return None
-        if any(self._take_back(force, now) for force in list(following.in_force.values())):
-            return None
-        return self._weigh(following.open, now) if following.open is not None else None
+        elif self._unmeasured():
+            self._measure(healthy=True)
+        elif any(self._take_back(force, now) for force in list(following.in_force.values())):
+            pass
+        elif following.open is not None:
+            return self._weigh(following.open, now)
+        return None
 
     @property
     def _incarnation(self) -> int:
@@ -134,7 +142,7 @@ class Mitigation:
         if probed is not None and not probed.failed:
             return not (probed.slow_ranks or probed.slow_links)
         if force.probe_due(now):
-            self._measure(force.suspicion.links)
+            self._measure(force.candidates, healthy=True)
         return False
 
     def _revert(self, force: InForce, phrase: str, now: float) -> bool:
@@ -201,15 +209,27 @@ class Mitigation:
 
     # --- probes ---
 
+    def _unmeasured(self) -> bool:
+        """Tell whether the healthy job is to be measured: once, where the policy may pause it at all."""
+        return (
+            self._policy != "observe"
+            and not self._probes.begun
+            and self._following.episode is None
+            and self._following.iterations() >= MEASURED_AFTER
+        )
+
     def _probe_suspects(self, episode: Episode) -> None:
         """Have the suspects measured, once their slowness has cost as much as the pause."""
         if self._policy == "observe" or episode.settled or episode.lost < self._probes.price:
             return
         if not episode.suspicion().sure or self._policy == "restart":
-            self._measure(episode.suspicion().links)
+            self._measure(episode.narrowed.links if episode.narrowed else ())
 
-    def _measure(self, links: tuple[tuple[int, int], ...]) -> None:
-        self._probes.start(self._incarnation, self._loop.rings, tuple(sorted(self._loop.rings)), links)
+    def _measure(self, links: Sequence[Edge] = (), healthy: bool = False) -> None:
+        self._probes.start(self._incarnation, self._loop.rings, self._nodes(), links, healthy)
+
+    def _nodes(self) -> dict[int, str]:
+        return {rank: worker.node for rank, worker in self._recorder.ledger.workers.items()}
 
     def _take_probe(self) -> None:
         probed = self._probes.poll()

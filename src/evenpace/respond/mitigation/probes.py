@@ -1,24 +1,32 @@
-"""Have the suspects of an episode measured, where that has earned its pause; one measurement at a time."""
+"""Have workers and links measured where that has earned its pause; one measurement at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from evenpace.collect.job.rings import read_groups
+from evenpace.locate.links import links_in_use
+from evenpace.respond.probing import ProbeRequest
 from evenpace.respond.strategies import Edge
+from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.watch.events import Probed
 
 PAUSE = 2.0  # seconds that a measurement is taken to cost before one was made
-BYTES = 16 << 20  # of a link's message
+MOST_LINKS = 4096
 
 
 class Prober(Protocol):
     """What measures: `evenpace.respond.probing.Probing`."""
 
-    def start(self, ranks: tuple[int, ...], links: tuple[Edge, ...], size: int) -> None:
-        """Announce a pause."""
+    @property
+    def busy(self) -> bool:
+        """Tell whether a measurement is under way."""
+
+    def start(self, request: ProbeRequest) -> bool:
+        """Announce a pause and measure; False where one is under way."""
 
     def poll(self) -> Probed | None:
         """Return the result once it is there; never blocks."""
@@ -27,40 +35,61 @@ class Prober(Protocol):
         """Let everybody go on."""
 
 
-ProberFactory = Callable[[int, Mapping[int, Path]], Prober]
-"""(incarnation, rings by rank) -> what measures them."""
+ProberFactory = Callable[[int, Mapping[int, Path], Mapping[int, str]], Prober]
+"""(incarnation, rings by rank, nodes by rank) -> what measures them."""
 
 
 @dataclass(slots=True)
 class Probes:
-    """One measurement after the other, of one incarnation."""
+    """The measurements of one incarnation, whose first healthy one is what later ones are compared with."""
 
     make: ProberFactory
     price: float = PAUSE  # seconds
-    _running: Prober | None = None
+    _prober: Prober | None = None
 
     @property
     def busy(self) -> bool:
         """Tell whether one is under way."""
-        return self._running is not None
+        return self._prober is not None and self._prober.busy
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether there was one."""
+        return self._prober is not None
 
     def start(
-        self, incarnation: int, rings: Mapping[int, Path], ranks: tuple[int, ...], links: tuple[Edge, ...]
+        self,
+        incarnation: int,
+        rings: Mapping[int, Path],
+        nodes: Mapping[int, str],
+        links: Sequence[Edge] = (),
+        healthy: bool = False,
     ) -> None:
-        """Begin a measurement of ranks and links."""
-        self._running = self.make(incarnation, rings)
-        self._running.start(ranks, links, BYTES)
+        """Begin a measurement of all ranks and of these links (none: those of all groups)."""
+        if self._prober is None:
+            self._prober = self.make(incarnation, rings, nodes)
+        asked = tuple(links or _in_use(rings))[:MOST_LINKS]
+        self._prober.start(ProbeRequest(tuple(sorted(rings)), asked, healthy=healthy))
 
     def poll(self) -> Probed | None:
         """Return the result of the one under way once it is there."""
-        result = self._running.poll() if self._running else None
-        if result is not None:
-            self._running = None
-            self.price = max(result.pause, 0.1) if not result.failed else self.price
+        result = self._prober.poll() if self._prober else None
+        if result is not None and not result.failed:
+            self.price = max(result.pause, 0.1)
         return result
 
     def cancel(self) -> None:
         """End the one under way; training goes on."""
-        if self._running is not None:
-            self._running.cancel()
-            self._running = None
+        if self._prober is not None:
+            self._prober.cancel()
+
+
+def _in_use(rings: Mapping[int, Path]) -> list[Edge]:
+    """Return the links that the collectives of all groups use as rings."""
+    found = {
+        group.ranks
+        for ring in rings.values()
+        for group in read_groups(ring.with_suffix(layout.GROUPS_SUFFIX)).values()
+        if all(rank in rings for rank in group.ranks)
+    }
+    return links_in_use(sorted(found))
