@@ -46,9 +46,9 @@ class SlowVerdict:
     """Say who slows the job down; `culprits` (global ranks) and `link` are empty where evidence names nobody.
 
     Culprits with a `link` are two causes at once; the culprit of slow communication is the rank whose links
-    are slow. `share` is the part of the job's excess that the culprits explain, `excess` each rank's growth
-    of own time in seconds per iteration, `confidence` 0 to 1. Raise nothing for an unclear verdict: it is
-    judged again.
+    are slow. `share` is the part of the job's excess that the culprits explain, `confidence` 0 to 1. Seconds
+    per iteration: `excess`, each rank's growth of own time; `lost`, the job's; `transfer`, the median growth
+    of transfers. Raise nothing for an unclear verdict: it is judged again.
     """
 
     kind: SlowKind
@@ -57,6 +57,8 @@ class SlowVerdict:
     share: float = 0.0
     excess: Mapping[int, float] = field(default_factory=dict)
     confidence: float = 0.0
+    lost: float = 0.0
+    transfer: float = 0.0
     evidence: Mapping[str, float] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
@@ -70,9 +72,15 @@ class _Case:
     ranks: Sequence[int]
     nodes: Mapping[int, str]
 
-    @property
-    def excess(self) -> dict[int, float]:
-        return dict(zip(self.ranks, self.growth.busy.tolist(), strict=True))
+    def verdict(self, kind: SlowKind, **evidence: float) -> SlowVerdict:
+        """Return a verdict that names nobody, with the numbers."""
+        return SlowVerdict(
+            kind,
+            excess=dict(zip(self.ranks, self.growth.busy.tolist(), strict=True)),
+            lost=self.growth.job,
+            transfer=float(np.median(self.growth.transfer)),
+            evidence=self.growth.evidence() | evidence,
+        )
 
     def hot(self) -> list[EdgeGrowth]:
         """Return the pairs whose transfer grew most, where that is much of what the job lost."""
@@ -100,7 +108,7 @@ def attribute(healthy: Stretch, slow: Stretch, ranks: Sequence[int], nodes: Mapp
     """
     growth = measure_growth(healthy, slow)
     case = _Case(growth, edge_growths(healthy, slow), ranks, nodes)
-    unclear = SlowVerdict(SlowKind.UNCLEAR, excess=case.excess, evidence=growth.evidence())
+    unclear = case.verdict(SlowKind.UNCLEAR)
     if growth.job <= 0:
         return unclear
     return (
@@ -129,13 +137,11 @@ def _link(case: _Case) -> SlowVerdict | None:
     own = max(0.0, float(growth.busy.max()))
     if own >= (RIVAL * link.growth if len(hot) == 1 else SLIGHT * growth.job):
         return None
-    return SlowVerdict(
-        SlowKind.COMMUNICATION,
+    return replace(
+        case.verdict(SlowKind.COMMUNICATION, **{"growth of the pair's transfer": link.growth}),
         link=link.edge,
         share=min(1.0, link.growth / growth.job),
-        excess=case.excess,
         confidence=0.9,
-        evidence=growth.evidence() | {"growth of the pair's transfer": link.growth},
     )
 
 
@@ -154,14 +160,13 @@ def _non_communication(case: _Case) -> SlowVerdict | None:
         return None
     share = min(1.0, top / growth.job)
     second = max(0.0, float(growth.busy[~high].max()))
-    return SlowVerdict(
-        SlowKind.NON_COMMUNICATION,
-        culprits,
-        elsewhere.edge if elsewhere else None,
+    more = {"largest growth among the others": second, "dominance": dominance}
+    return replace(
+        case.verdict(SlowKind.NON_COMMUNICATION, **more),
+        culprits=culprits,
+        link=elsewhere.edge if elsewhere else None,
         share=share,
-        excess=case.excess,
         confidence=0.5 * share + 0.3 * dominance + 0.2 * (1 - second / top),
-        evidence=growth.evidence() | {"largest growth among the others": second, "dominance": dominance},
     )
 
 
@@ -212,9 +217,7 @@ def _together(case: _Case) -> SlowVerdict | None:
     if growth.iterations < ENOUGH or np.quantile(growth.busy_relative, 0.1) < MOST * growth.job_relative:
         return None
     confidence = min(1.0, float(np.median(growth.busy + growth.transfer)) / growth.job)
-    return SlowVerdict(
-        SlowKind.THROUGHPUT, excess=case.excess, confidence=confidence, evidence=growth.evidence()
-    )
+    return replace(case.verdict(SlowKind.THROUGHPUT), confidence=confidence)
 
 
 def _communication(case: _Case) -> SlowVerdict | None:
@@ -227,14 +230,12 @@ def _communication(case: _Case) -> SlowVerdict | None:
     hub = set.intersection(*map(set, pairs)) if len(pairs) >= 3 else set()
     link = hot[0] if len(pairs) == 1 else None
     missing = () if hub or link else ("a probe of the links: the recording does not show which is slow",)
-    return SlowVerdict(
-        SlowKind.COMMUNICATION,
-        tuple(hub),
-        link,
+    return replace(
+        case.verdict(SlowKind.COMMUNICATION),
+        culprits=tuple(hub),
+        link=link,
         share=share,
-        excess=case.excess,
         confidence=0.9 if not missing else 0.6,
-        evidence=growth.evidence(),
         missing=missing,
     )
 

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenpace.detect.comparable import Traffic, add_up
 from evenpace.detect.growth import Edge
 from evenpace.detect.slow import Sample
 from evenpace.detect.waiting import OperationTimes, last_enters, split
+from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.watch.events import Iteration, stamp
 from evenpace.watch.groups import GroupBook
-from evenpace.watch.joining import RECEIVES, WorkerIteration
+from evenpace.watch.instances import Rows, instances
+from evenpace.watch.joining import WorkerIteration
 from evenpace.watch.operations import Operations
 
 Array = NDArray[np.float64]
+ROUTED = [layout.KINDS.index(kind) for kind in ("all_to_all", "all_to_all_single")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class Measured:
     start_ns: int
     sample: Sample
     by_group: Mapping[int, Array]
+    traffic: Traffic
 
     def event(self, incarnation: int, start: float, book: GroupBook) -> Iteration:
         """Return what goes into the event log; `start` in epoch seconds."""
@@ -47,15 +52,22 @@ def _rounded(values: Array) -> list[float]:
     return [round(float(value), 6) for value in values]
 
 
-def measure(iteration: int, parts: Mapping[int, WorkerIteration], book: GroupBook) -> Measured:
+def measure(
+    iteration: int,
+    parts: Mapping[int, WorkerIteration],
+    book: GroupBook,
+    tasks: Mapping[int, tuple[int, int] | None] | None = None,
+) -> Measured:
     """Split every worker's part of an iteration into own time, waiting for others, and transfer.
 
     The parts' operations may reach beyond their spans, and should: the other side of an operation at the edge
-    of one worker's span may lie outside of the other's.
+    of one worker's span may lie outside of the other's. `tasks` says each rank's tokens and squares, where
+    its loop told them.
     """
     ranks = sorted(parts)
     rows = np.concatenate([parts[rank].operations for rank in ranks])
-    last_enter = _last_enters(rows, np.concatenate([parts[rank].keys for rank in ranks]), book)
+    keys = np.concatenate([parts[rank].keys for rank in ranks])
+    last_enter = _last_enters(rows, keys, book)
     worker = np.repeat(np.arange(len(ranks)), [len(parts[rank].operations) for rank in ranks])
     next_enter = np.concatenate([np.append(parts[rank].operations["enter"][1:], 0) for rank in ranks])
     spans = [parts[rank].span for rank in ranks]
@@ -63,6 +75,7 @@ def measure(iteration: int, parts: Mapping[int, WorkerIteration], book: GroupBoo
         np.array([getattr(span, name) for span in spans]) for name in ("first", "last", "start_ns", "end_ns")
     )
     inside = (rows["index"] >= first[worker]) & (rows["index"] <= last[worker])
+    traffic = add_up(instances(Rows(rows, keys, np.array(ranks)[worker], last_enter, inside)))
     rows, worker, last_enter = rows[inside], worker[inside], last_enter[inside]
     times = OperationTimes(
         worker=worker,
@@ -82,10 +95,12 @@ def measure(iteration: int, parts: Mapping[int, WorkerIteration], book: GroupBoo
         parted.waiting_ns / 1e9,
         parted.transfer_ns / 1e9,
         irregular=any(span.extra for span in spans),
-        edges=_edges(rows, np.array(ranks)[worker], last_enter),
+        edges=_edges(traffic),
+        load=_load(rows, worker, len(ranks)),
+        **_told(ranks, tasks or {}),
     )
     by_group = {group: waiting / 1e9 for group, waiting in parted.waiting_by_group.items()}
-    return Measured(ranks, int(start_ns.min()), sample, by_group)
+    return Measured(ranks, int(start_ns.min()), sample, by_group, traffic)
 
 
 def _last_enters(rows: Operations, keys: NDArray[np.uint64], book: GroupBook) -> NDArray[np.int64]:
@@ -93,15 +108,31 @@ def _last_enters(rows: Operations, keys: NDArray[np.uint64], book: GroupBook) ->
     return last_enters(keys, rows["enter"], np.where(rows["point_to_point"], 2, sizes[rows["group"]]))
 
 
-def _edges(rows: Operations, rank: NDArray[np.int64], last_enter: NDArray[np.int64]) -> dict[Edge, float]:
-    """Return the transfer time (seconds) of each pair of ranks, source and destination, from its receives."""
-    received = np.isin(rows["kind"], RECEIVES) & (rows["complete"] > 0) & (last_enter > 0)
+def _edges(traffic: Traffic) -> dict[Edge, float]:
+    """Return the transfer time (seconds) of each pair of ranks, source and destination."""
     edges: dict[Edge, float] = {}
-    for source, target, took in zip(
-        rows["peer"][received].tolist(),
-        rank[received].tolist(),
-        np.maximum(0, rows["complete"] - last_enter)[received].tolist(),
-        strict=True,
-    ):
-        edges[source, target] = edges.get((source, target), 0.0) + took / 1e9
+    pairs = traffic.source >= 0
+    columns = (traffic.source[pairs], traffic.target[pairs], traffic.seconds[pairs])
+    for source, target, seconds in zip(*(column.tolist() for column in columns), strict=True):
+        edges[source, target] = edges.get((source, target), 0.0) + seconds
     return edges
+
+
+def _load(rows: Operations, worker: NDArray[np.int64], workers: int) -> Array | None:
+    """Return the bytes that each worker gave to all-to-all operations; None where there are none.
+
+    Experts give back what was routed to them, so that the sum grows with their load.
+    """
+    routed = np.isin(rows["kind"], ROUTED)
+    if not routed.any():
+        return None
+    return np.bincount(worker[routed], rows["bytes"][routed], workers).astype(np.float64)
+
+
+def _told(ranks: list[int], tasks: Mapping[int, tuple[int, int] | None]) -> dict[str, Array]:
+    """Return what the workers had to do, if all of them told it."""
+    told = [task for rank in ranks if (task := tasks.get(rank)) is not None]
+    if not ranks or len(told) < len(ranks):
+        return {}
+    numbers = np.array(told, np.float64)
+    return {"tokens": numbers[:, 0], "squares": numbers[:, 1]}

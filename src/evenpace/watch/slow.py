@@ -10,11 +10,13 @@ import numpy as np
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.detect.growth import Edge
-from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update
+from evenpace.detect.slow import Onset, Relief, SlowDetector, Update
 from evenpace.findings import Evidence, Finding, Severity, Subject, Terms
 from evenpace.watch.events import stamp
 from evenpace.watch.groups import GroupBook
 from evenpace.watch.joining import WorkerIteration
+from evenpace.watch.measuring import Measured
+from evenpace.watch.narrowing import Narrowing, TrafficBook, narrow
 from evenpace.watch.sayings import Details, make
 from evenpace.watch.starvation import kernel_evidence
 from evenpace.watch.worker import Worker, WorkerId
@@ -22,11 +24,17 @@ from evenpace.watch.worker import Worker, WorkerId
 
 @dataclass(frozen=True, slots=True)
 class SlowSaying:
-    """Something to tell: a finding raised (or replaced), or the relief (`finding` is None)."""
+    """Something to tell: how the cause was narrowed, a finding raised (or replaced); or the relief.
+
+    `link` is a finding of its own: a link that is slow beside slow workers.
+    """
 
     iteration: int
-    finding: Finding | None
     since: float  # epoch seconds
+    finding: Finding | None = None
+    link: Finding | None = None
+    narrowing: Narrowing | None = None
+    relief: bool = False
 
 
 @dataclass(slots=True)
@@ -40,16 +48,18 @@ class SlowWatch:
     _from_start: bool = False
     _raised: bool = False
     _unclear: Onset | None = None
+    _traffic: TrafficBook = field(default_factory=TrafficBook)
+    _narrowed: Narrowing | None = None  # the last one that was told
 
     def feed(
         self,
-        sample: Sample,
-        start_ns: int,
+        measured: Measured,
         start: float,
         parts: Mapping[int, WorkerIteration],
         workers: list[Worker],
     ) -> list[SlowSaying]:
         """Take one iteration of the job; `start` is its beginning in epoch seconds."""
+        sample, start_ns = measured.sample, measured.start_ns
         ranks = sorted(parts)
         if self._detector is None or ranks != self._ranks:
             self._ranks = ranks
@@ -58,6 +68,8 @@ class SlowWatch:
             self._detector = SlowDetector(ranks, [_role(parts[rank], rank, book) for rank in ranks], nodes)
         self._starts[sample.iteration] = (start_ns, start)
         self._starts.pop(sample.iteration - 200, None)
+        if not sample.irregular:
+            self._traffic.add(sample.iteration, measured.traffic)
         events = [*self._detector.feed(sample), *self._overdue(sample.iteration)]
         return [
             saying for event in events if (saying := self._say(event, workers, start_ns, start)) is not None
@@ -75,29 +87,56 @@ class SlowWatch:
 
     def work_changed(self) -> None:
         """Forget the pace: the iteration itself is another one now."""
-        self._detector = None
+        self._detector, self._traffic = None, TrafficBook()
 
     def _say(
         self, event: Onset | Update | Relief, workers: list[Worker], now_ns: int, now: float
     ) -> SlowSaying | None:
         since_ns, since = self._starts.get(event.iteration, (now_ns, now))
         if isinstance(event, Relief):
-            raised, self._raised, self._unclear = self._raised, False, None
-            return SlowSaying(event.iteration, None, since) if raised else None
+            return self._relieve(event, since)
+        self._ratio = event.ratio
         if isinstance(event, Onset):
-            self._ratio = event.ratio
             self._from_start = event.from_start
-        if event.verdict.kind is SlowKind.THROUGHPUT and self._ratio < WORTH_TELLING:
-            return None
-        if event.verdict.kind is SlowKind.UNCLEAR and event.decided - event.iteration < UNCLEAR_AFTER:
-            self._unclear = event if isinstance(event, Onset) else None
-            return None
-        self._unclear = None
-        self._raised = True
-        return SlowSaying(event.iteration, self._finding(event, workers, since_ns, since), since)
+            self._traffic.began(event.iteration)
+        narrowing = self._narrow(event, workers)
+        if not self._is_told(event):
+            return SlowSaying(event.iteration, since, narrowing=narrowing) if narrowing else None
+        self._unclear, self._raised = None, True
+        verdict, link = event.verdict, None
+        if verdict.culprits and verdict.link and verdict.kind is not SlowKind.COMMUNICATION:
+            other = replace(verdict, kind=SlowKind.COMMUNICATION, culprits=())
+            link = self._finding(other, event.iteration, workers, since_ns, since)
+            verdict = replace(verdict, link=None)
+        finding = self._finding(verdict, event.iteration, workers, since_ns, since)
+        return SlowSaying(event.iteration, since, finding, link, narrowing)
 
-    def _finding(self, event: Onset | Update, workers: list[Worker], since_ns: int, since: float) -> Finding:
-        verdict = event.verdict
+    def _relieve(self, event: Relief, since: float) -> SlowSaying | None:
+        self._traffic.ended(event.iteration)
+        raised, self._raised, self._unclear, self._narrowed = self._raised, False, None, None
+        return SlowSaying(event.iteration, since, relief=True) if raised else None
+
+    def _narrow(self, event: Onset | Update, workers: list[Worker]) -> Narrowing | None:
+        """Narrow the cause; None where that says nothing new."""
+        book = workers[0].book
+        narrowing = narrow(event.verdict, self._traffic.compare(event.iteration), book)
+        if self._narrowed is not None and narrowing.answer == self._narrowed.answer:
+            return None
+        self._narrowed = narrowing
+        return narrowing
+
+    def _is_told(self, event: Onset | Update) -> bool:
+        """Tell whether a finding is raised; an onset that is unclear is kept, to be told when it stays so."""
+        if event.verdict.kind is SlowKind.THROUGHPUT and self._ratio < WORTH_TELLING:
+            return False
+        if event.verdict.kind is SlowKind.UNCLEAR and event.decided - event.iteration < UNCLEAR_AFTER:
+            self._unclear = event if isinstance(event, Onset) else self._unclear
+            return False
+        return True
+
+    def _finding(
+        self, verdict: SlowVerdict, onset: int, workers: list[Worker], since_ns: int, since: float
+    ) -> Finding:
         culprits = [worker for worker in workers if worker.id.rank in verdict.culprits]
         victims = [worker for worker in workers if worker not in culprits] if culprits else []
         kernel = [item for worker in culprits for item in kernel_evidence(worker, victims, since_ns)]
@@ -106,7 +145,7 @@ class SlowWatch:
         finding = make(
             fault,
             phrase,
-            _details([worker.id for worker in culprits], event.iteration, self._ratio, verdict.link),
+            _details([worker.id for worker in culprits], onset, self._ratio, verdict.link),
             culprits=[worker.id for worker in culprits],
             victims=[worker.id for worker in victims],
             confidence=round(verdict.confidence, 2),

@@ -31,6 +31,7 @@ from evenpace.watch.slow import SlowSaying, SlowWatch
 from evenpace.watch.worker import Worker
 
 HANG_EVERY_S = 0.5
+LINK = "slow-link"  # the trouble of a link that is slow beside slow workers
 STEPS_UNSEEN = 10  # optimizer steps without an operation: the tap is blind
 BLIND_AFTER_S = 90.0  # from the start of an incarnation until the lack of any tap is said
 
@@ -173,7 +174,8 @@ class Watcher:
         closed: list[Event] = []
         if rank in self._periods:
             self.slow.work_changed()
-            closed = self.findings.close("slow", now, now, "ended")
+            for trouble in ("slow", LINK):
+                closed += self.findings.close(trouble, now, now, "ended")
         self._periods[rank] = worker.tracker.period_changes
         kinds = Counter(layout.KINDS[int(kind)] for kind in worker.window.tail(period.length)["kind"])
         return [
@@ -190,7 +192,7 @@ class Watcher:
     def _join(self, now_ns: int, now: float) -> list[Event]:
         events: list[Event] = []
         for parts in self.joiner.ready(self._expected()):
-            measured = measure(self._iteration, self._refreshed(parts), self.book)
+            measured = measure(self._iteration, self._refreshed(parts), self.book, self._tasks(parts))
             self._iteration += 1
             start = now - (now_ns - measured.start_ns) / 1e9
             events.append(measured.event(self.incarnation, start, self.book))
@@ -214,6 +216,13 @@ class Watcher:
             fresh[rank] = WorkerIteration(part.span, operations, lanes(operations, rank))
         return fresh
 
+    def _tasks(self, parts: dict[int, WorkerIteration]) -> dict[int, tuple[int, int] | None]:
+        """Return what the workers' loops say that they had to do in an iteration."""
+        return {
+            rank: self.workers[rank].tasks.between(part.span.start_ns, part.span.end_ns)
+            for rank, part in parts.items()
+        }
+
     def _judge_pace(
         self, measured: Measured, start: float, parts: dict[int, WorkerIteration], now: float
     ) -> list[Event]:
@@ -221,14 +230,26 @@ class Watcher:
         self.hang.intervals.append(duration)
         events: list[Event] = self.findings.close("hang", now, now, "relief")
         self._hang = None
-        for saying in self.slow.feed(measured.sample, measured.start_ns, start, parts, self._in_order()):
+        for saying in self.slow.feed(measured, start, parts, self._in_order()):
             events += self._told(saying, now)
         return events
 
     def _told(self, saying: SlowSaying, now: float) -> list[Event]:
-        if saying.finding is None:
-            return self.findings.close("slow", now, saying.since, "relief", saying.iteration)
-        return [self.findings.say("slow", saying.finding, now, saying.iteration)]
+        if saying.relief:
+            return self._relieved(saying, now)
+        narrowing, events = saying.narrowing, list[Event]()
+        if narrowing:
+            events.append(narrowing.event(self.incarnation, saying.iteration, now, self.book))
+        for trouble, finding in (("slow", saying.finding), (LINK, saying.link)):
+            if finding:
+                events.append(self.findings.say(trouble, finding, now, saying.iteration))
+        return events
+
+    def _relieved(self, saying: SlowSaying, now: float) -> list[Event]:
+        closed: list[Event] = []
+        for trouble in ("slow", LINK):
+            closed += self.findings.close(trouble, now, saying.since, "relief", saying.iteration)
+        return closed
 
     def _exits(self, now: float) -> list[Event]:
         events, finding = self.exits.poll(self._in_order(), now)

@@ -18,6 +18,7 @@ from evenpace.tap.inject.evenpace_tap.layout import KINDS
 from evenpace.watch.groups import GroupBook
 from evenpace.watch.operations import OPERATION, Operations, OperationWindow, channels
 from evenpace.watch.stacks import StackHistory
+from evenpace.watch.tasks import WorkBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Worker:
     damage: str = ""  # why the ring can no longer be read
     standings: dict[tuple[int, int], Standing] = field(default_factory=dict)
     samples: deque[tuple[int, ProcessFacts]] = field(default_factory=lambda: deque(maxlen=600))
+    tasks: WorkBook = field(default_factory=WorkBook)
     _tracked: int = 0  # index of the operation that the tracker expects next
     _offset: int = 0  # index of the tracker's first operation
     _numbers: dict[int, int] = field(default_factory=dict)
@@ -95,7 +97,9 @@ class Worker:
 
     def _take(self, fresh: NDArray[np.void]) -> list[IterationSpan]:
         self._learn_groups()
-        operations = self._translate(fresh)
+        operations = self._translate(self.tasks.take(fresh))
+        if not len(operations):
+            return []
         new = operations[operations["index"] >= self.window.next_index]
         self.window.store(operations)
         self._take_standing(operations)
