@@ -11,7 +11,7 @@ CASES ?= tests/diagnose/cases
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs reference bench-cases bench-diagnose bench-faults bench-library bench-overhead bench-recovery bench-zero-touch clean
+.PHONY: help demo test lint docs reference bench-cases bench-diagnose bench-failslow bench-faults bench-library bench-overhead bench-recovery bench-zero-touch clean
 
 help:
 	@echo "make demo              set up, train a small GPT on four emulated nodes, disturb it, show the report"
@@ -21,6 +21,7 @@ help:
 	@echo "make reference         write docs/reference/ anew from the code"
 	@echo "make bench-cases       diagnoses of failure logs against the right answers (CASES=folder of cases)"
 	@echo "make bench-diagnose    how fast a gigabyte of logs over 512 files is read"
+	@echo "make bench-failslow    slow GPUs and links: found, measured, eased, taken back (half an hour; links need root)"
 	@echo "make bench-faults      every fault at many seeds: verdicts, times, false alarms"
 	@echo "make bench-library     search over 100,000 synthetic incidents, and how fast the real library opens"
 	@echo "make bench-overhead    iteration time with and without evenpace, in interleaved pairs"
@@ -51,6 +52,12 @@ bench-cases: $(VENV)/ready
 
 bench-diagnose: $(VENV)/ready
 	$(BIN)/python benchmarks/diagnose.py --write
+
+FAILSLOW := detection reaction validation microbatches topology story replay
+bench-failslow: $(VENV)/ready-dev
+	@missed=; for part in $(FAILSLOW); do \
+	  echo "== $$part"; $(BIN)/python benchmarks/failslow/$$part.py --write || missed="$$missed $$part"; \
+	done; test -z "$$missed" || { echo "bars missed in:$$missed"; exit 1; }
 
 bench-faults: $(VENV)/ready
 	$(BIN)/python benchmarks/faults.py --write

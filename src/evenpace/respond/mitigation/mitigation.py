@@ -147,11 +147,13 @@ class Mitigation:
 
     def _revert(self, force: InForce, phrase: str, now: float) -> bool:
         back = self._strategies[force.strategy].healthy(self._view().job(None))
+        episode = self._following.episode
+        lost = Weighed(episode.lost if episode else 0.0)
         if back is None:
             del self._following.in_force[force.strategy]
+            self._decide("none", "decision-kept", force.strategy, episode, lost)
             return False
-        episode = self._following.episode
-        self._decide("revert", phrase, force.strategy, episode, Weighed(episode.lost if episode else 0.0))
+        self._decide("revert", phrase, force.strategy, episode, lost)
         self._applying = apply(force.strategy, "revert", back, self._loop, now)
         return True
 
