@@ -57,7 +57,9 @@ class Network:
             self._shape(source, "1:1", "1:", FULL, FULL)
 
     def _shape(self, rank: int, name: str, parent: str, rate: str, most: str) -> None:
-        _tc(f"{self.prefix}{rank}", f"class change dev eth0 parent {parent} classid {name} {_htb(rate, most)}")
+        _tc(
+            f"{self.prefix}{rank}", f"class change dev eth0 parent {parent} classid {name} {_htb(rate, most)}"
+        )
 
 
 @contextlib.contextmanager

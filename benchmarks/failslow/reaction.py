@@ -77,25 +77,25 @@ TRAININGS = {
         *("train_fsdp2.py", 4),
         **{"slow": 5, "cpu": 2, "two": 1, "pairs": 1, "uplinks": 1},
         arguments=("--layers=2", "--batch=8"),
-        traffic=1.2e6,
+        traffic=2e6,
     ),
     "fsdp2-8": Training(
         *("train_fsdp2.py", 8),
         **{"slow": 4, "cpu": 2, "two": 1, "pairs": 1},
         arguments=("--layers=1", "--batch=8"),
-        traffic=0.9e6,
+        traffic=1.5e6,
     ),
     "pipeline-4": Training(
         *("train_pipeline.py", 4),
         **{"slow": 3, "cpu": 2, "two": 0, "pairs": 6},
         arguments=("--length=64", "--micro-batches=4"),
-        traffic=2.6e5,
+        traffic=4e5,
     ),
     "pipeline-8": Training(
         *("train_pipeline.py", 8),
         **{"slow": 3, "cpu": 2, "two": 0, "pairs": 6},
         arguments=("--length=64", "--micro-batches=8", "--layers=8"),
-        traffic=2.6e5,
+        traffic=6e5,
     ),
 }
 
@@ -116,7 +116,11 @@ class Injection:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of an injection. `iterations`: slow ones until it was told; `until`: by the wall clock."""
+    """What came of an injection, and how soon, in slow iterations.
+
+    `onset`: those taken in when the onset was told; `iterations`: likewise, the right answer; `until`: those
+    that had ended by then, by the wall clock.
+    """
 
     training: str
     kind: str
@@ -126,6 +130,7 @@ class Result:
     right: bool = False
     innocent: bool = False
     passive: bool = False
+    onset: int | None = None
     iterations: int | None = None
     until: int | None = None
     pace: float | None = None
@@ -152,7 +157,9 @@ def plan(name: str, training: Training) -> list[Injection]:
         source = chance.randrange(training.ranks)
         step = -1 if ring or source == training.ranks - 1 or (source and chance.random() < 0.5) else 1
         kind = "pair" if number < training.pairs else "uplink"
-        made.append(Injection(kind, (source, (source + step) % training.ranks), chance.choice((1.5, 2.0, 3.0))))
+        made.append(
+            Injection(kind, (source, (source + step) % training.ranks), chance.choice((1.5, 2.0, 3.0)))
+        )
     chance.shuffle(made)
     return made
 
@@ -162,8 +169,8 @@ STRENGTHS = {  # of `slow`, then of `cpu-contention`: for a job 1.2 to 3 times s
     "ddp-8": ((2.5, 3.5, 5.0), (0.8, 1.0)),
     "fsdp2-4": ((2.5, 3.5, 5.0), (1.0, 1.3)),
     "fsdp2-8": ((3.0, 4.0, 6.0), (1.0, 1.3)),
-    "pipeline-4": ((5.0, 7.0, 9.0), (1.2, 1.5)),
-    "pipeline-8": ((5.0, 7.0, 9.0), (1.2, 1.5)),
+    "pipeline-4": ((7.0, 10.0, 13.0), (1.2, 1.5)),
+    "pipeline-8": ((9.0, 13.0, 18.0), (1.2, 1.5)),
 }
 
 
@@ -286,7 +293,10 @@ def right(event: Event, what: Injection) -> bool:
     """Tell whether it says the truth: the ranks, the pair, or (rings) a link among the candidates."""
     if isinstance(event, FindingRaised):
         compute = event.finding.fault in ("non-communication-slow", "data-loader")
-        return not what.of_link and compute and accused(event.finding) == set(what.ranks)
+        if what.of_link:
+            named = accused(event.finding)
+            return event.finding.fault == "communication-slow" and named in (set(), set(what.ranks))
+        return compute and accused(event.finding) == set(what.ranks)
     assert isinstance(event, Narrowed)
     if not what.of_link:
         return event.cause == "compute" and event.proven and set(event.suspects) == set(what.ranks)
@@ -316,14 +326,21 @@ def judge(name: str, watched: Watched, what: Injection, began: float, ended: flo
         what.ranks,
         began,
         ended,
-        right=first is not None and right(said[-1], what),
+        right=first is not None and all(right(event, what) for event in last_words(said)),
         innocent=any(wrong(event, what) for event in said),
         passive=any(event.proven and right(event, what) for event in narrowed),
+        onset=seen_before(watched, began, said[0]) if said else None,
         iterations=None if first is None else seen_before(watched, began, first),
         until=None if first is None else finished(slow, seconds(first.time)),
         pace=statistics.median(max(event.durations) for event in slow) / before if slow else None,
         said=" | ".join(say(event) for event in said) or "nothing",
     )
+
+
+def last_words(said: Sequence[Event]) -> list[Event]:
+    """Return the last narrowing and the last finding."""
+    kinds = {type(event): event for event in said}
+    return list(kinds.values())
 
 
 def seen_before(watched: Watched, began: float, told: Event) -> int:
@@ -353,11 +370,14 @@ def line(result: Result) -> str:
     pace = f"pace {result.pace:.2f}" if result.pace else ""
     return (
         f"{verdict:9}{passive:8}{result.training} {result.kind} {result.ranks} "
-        f"({result.iterations} seen, {result.until} by the clock, {pace}): {result.said}"
+        f"(onset {result.onset}, named {result.iterations}, clock {result.until}, {pace}): {result.said}"
     )
 
 
-HEAD = ("training", "injection", "cases", "right", "innocent named", "passive", "iterations (max)", "pace")
+HEAD = (
+    *("training", "injection", "cases", "right", "innocent named", "passive"),
+    *("onset told (max)", "named (max)", "pace"),
+)
 
 
 def rows(results: Sequence[Result]) -> list[list[object]]:
@@ -370,11 +390,13 @@ def rows(results: Sequence[Result]) -> list[list[object]]:
 
 def row(training: str, kind: str, group: list[Result]) -> list[object]:
     """Sum up one kind of injection in one training."""
-    counts = [one.until for one in group if one.until is not None]
+    onsets = [one.onset for one in group if one.onset is not None]
+    counts = [one.iterations for one in group if one.iterations is not None]
     paces = [one.pace for one in group if one.pace is not None]
     return [
         *(training, kind, len(group), sum(one.right for one in group), sum(one.innocent for one in group)),
         sum(one.passive for one in group),
+        f"{statistics.median(onsets):g} ({max(onsets)})" if onsets else "-",
         f"{statistics.median(counts):g} ({max(counts)})" if counts else "-",
         f"{min(paces):.2f} to {max(paces):.2f}" if paces else "-",
     ]
@@ -383,11 +405,11 @@ def row(training: str, kind: str, group: list[Result]) -> list[object]:
 def bars(results: Sequence[Result]) -> list[str]:
     """Say of each bar whether it is met."""
     total, good = len(results), sum(one.right for one in results)
-    late = [one for one in results if one.until is not None and one.until > ITERATIONS]
+    late = [one for one in results if one.onset is None or one.onset > ITERATIONS]
     innocent, passive = (sum(getattr(one, name) for one in results) for name in ("innocent", "passive"))
     checks = [
         (f"right in at least {RIGHT:.0%}", good >= RIGHT * total, f"{good} of {total}"),
-        (f"told within {ITERATIONS} iterations", not late, f"{len(late)} later"),
+        (f"onset told within {ITERATIONS} iterations", not late, f"{total - len(late)} of {total}"),
         ("no innocent named", not innocent, f"{innocent}"),
         (f"without any pause in at least {PASSIVE:.0%}", passive >= PASSIVE * total, f"{passive} of {total}"),
     ]
@@ -412,7 +434,9 @@ def main() -> int:
     print(f"\n{text}\n\n" + "\n".join(verdict))
     if args.write:
         said = "\n".join(f"- {one}" for one in verdict)
-        page.save("failslow_reaction", "Reaction", "make bench-failslow", f"{INTRODUCTION}\n\n{text}\n\n{said}")
+        page.save(
+            "failslow_reaction", "Reaction", "make bench-failslow", f"{INTRODUCTION}\n\n{text}\n\n{said}"
+        )
     return 1 if any(": missed" in one for one in verdict) else 0
 
 

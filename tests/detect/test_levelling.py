@@ -1,0 +1,59 @@
+"""What more or less work explains is taken out of own times, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenpace.detect.levelling import level, level_peers, slopes
+
+
+def job(seed, iterations=30, ranks=8, noise=0.01, cost=0.5):
+    rng = np.random.default_rng(seed)
+    work = rng.uniform(0.5, 1.5, (iterations, ranks, 1))
+    return (0.5 + cost * work[:, :, 0]) * np.exp(rng.normal(0, noise, (iterations, ranks))), work
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 1000), st.floats(0.1, 2))
+def test_the_cost_of_work_is_learned(seed, cost):
+    busy, work = job(seed, cost=cost)
+    assert slopes(busy - np.median(busy, axis=0), work - np.median(work, axis=0)) == pytest.approx(
+        [cost], rel=0.1
+    )
+
+
+def test_levelled_times_do_not_depend_on_work():
+    (healthy, work), (slow, more) = job(1), job(2)
+    before, after = level(healthy, slow, work, more)
+    for levelled, raw in ((before, healthy), (after, slow), (level_peers(slow, more), slow)):
+        assert levelled.std(axis=0).mean() < 0.3 * raw.std(axis=0).mean()
+
+
+def test_two_kinds_of_work():
+    rng = np.random.default_rng(3)
+    work = rng.uniform(0, 1, (40, 8, 2))
+    busy = 1 + work @ np.array([0.2, 0.7]) + rng.normal(0, 0.005, (40, 8))
+    assert slopes(busy - busy.mean(), work - work.mean(axis=(0, 1))) == pytest.approx([0.2, 0.7], abs=0.02)
+
+
+def test_work_that_explains_nothing_changes_nothing():
+    rng = np.random.default_rng(4)
+    busy, work = rng.normal(0, 1, (30, 8)), rng.uniform(0, 1, (30, 8, 1))
+    assert slopes(busy, work) == pytest.approx([0.0])
+    assert slopes(busy, np.ones((30, 8, 1))) == pytest.approx([0.0])
+
+
+def test_more_work_never_takes_less_time():
+    busy, work = job(5)
+    assert slopes(-(busy - busy.mean()), work - work.mean()) == pytest.approx([0.0])
+
+
+def test_a_few_long_iterations_teach_nothing():
+    busy, work = job(6)
+    busy[3] *= 20
+    assert slopes(busy - np.median(busy, axis=0), work - np.median(work, axis=0)) == pytest.approx(
+        [0.5], rel=0.1
+    )
