@@ -78,7 +78,7 @@ def jobs(draw: some.DrawFn) -> Layout:
 
 @given(jobs())
 def test_the_cost_model_says_the_same(made: Layout) -> None:
-    """Where a link is slow and pipelines end at different times, a ring may be done before the model says so."""
+    """Where a link is slow and pipelines end at different times, a ring may end earlier than said."""
     shape = cost.Shape(
         *(len(made.ranks[0]), made.micro_batches, np.array(made.forward), np.array(made.backward)),
         *(made.activation, np.array(made.gradients), made.bandwidth),
