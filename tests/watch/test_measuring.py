@@ -78,3 +78,35 @@ def test_the_event_has_groups_only_where_there_are_several() -> None:
     event = measure(3, parts, BOOK).event(1, 1_700_000_000.0, BOOK)
     assert (event.iteration, event.incarnation, event.waiting_by_group) == (3, 1, {})
     assert event.durations == [0.1, 0.1]
+
+
+def test_what_groups_moved_and_who_entered_last() -> None:
+    span = IterationSpan(0, 1, 100 * MS, 200 * MS, 0)
+    parts = {
+        0: part(0, "all_reduce", [(0, 140, 190), (1, 150, 195)], span),
+        1: part(1, "all_reduce", [(0, 180, 190), (1, 145, 195)], span),
+    }
+    traffic = measure(0, parts, BOOK).traffic
+    assert (traffic.group.tolist(), traffic.source.tolist()) == ([WORLD], [-1])
+    assert traffic.seconds == pytest.approx([0.045])  # from 150 to 195, counted once
+    assert sorted(traffic.last.tolist()) == [0, 1]
+
+
+def test_load_is_what_went_through_all_to_all() -> None:
+    span = IterationSpan(0, 0, 100 * MS, 200 * MS, 0)
+    parts = {rank: part(rank, "all_to_all_single", [(0, 140, 190)], span) for rank in (0, 1)}
+    parts[1].operations["bytes"] = 500
+    load = measure(0, parts, BOOK).sample.load
+    assert load is not None
+    assert load.tolist() == [0.0, 500.0]
+
+
+def test_tokens_are_known_only_where_all_tell_them() -> None:
+    span = IterationSpan(0, 0, 100 * MS, 200 * MS, 0)
+    parts = {rank: part(rank, "all_reduce", [(0, 140, 190)], span) for rank in (0, 1)}
+    sample = measure(0, parts, BOOK, {0: (10, 50), 1: (20, 90)}).sample
+    assert sample.tokens is not None
+    assert sample.squares is not None
+    assert (sample.tokens.tolist(), sample.squares.tolist()) == ([10, 20], [50, 90])
+    assert measure(0, parts, BOOK, {0: (10, 50), 1: None}).sample.tokens is None
+    assert sample.load is None
