@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests.report.slow_run import slow_run
 
 from evenpace.findings import Advice, Evidence, Finding, Severity, Subject, Terms
 from evenpace.terms import say
@@ -226,6 +227,12 @@ def demo() -> list[ev.Event]:
 def big() -> list[ev.Event]:
     """Return the run of 64 workers and 2,000 iterations."""
     return many_workers()
+
+
+@pytest.fixture(scope="session")
+def slow() -> list[ev.Event]:
+    """Return the run that loses pace three times."""
+    return slow_run()
 
 
 @pytest.fixture

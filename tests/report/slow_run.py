@@ -159,7 +159,7 @@ def _slow_worker(s: SlowRun, i: int) -> None:
             suspects=[1],
             groups=_groups(0.0122, 1, 0.97),
             proven=True,
-            why="rank 1 entered last in 97% of the operations of its group",
+            why=say("narrowed-worker", "en", rank="1", seconds=0.12),
         )
         wait = say("decision-wait", "en")
         s.decide(1, "none", wait, strategy="none", lost=0.48, costs=costs, rates=rates)
@@ -192,9 +192,10 @@ def _slow_link(s: SlowRun, i: int) -> None:
             incarnation=0,
             iteration=153,
             cause="link",
+            suspects=[2, 6],
             links=[(2, 6), (6, 2)],
             groups=_groups(0.1179, 6, 0.52),
-            why="transfer of one pair takes 9.8 times that of its peers, and nobody is late",
+            why=say("narrowed-groups", "en", groups="pp [2,6]", seconds=0.1179, usual=0.012),
         )
         s.decide(2, "none", say("decision-wait", "en"), strategy="none", lost=0.43, costs=costs, rates=rates)
     if i == 157:
@@ -248,9 +249,16 @@ def _third(s: SlowRun, i: int) -> None:
             iteration=204,
             cause="unclear",
             suspects=[4, 5],
-            why="both ranks of gpu-02 enter late",
+            why=say("narrowed-hint", "en", rank="4, 5", lost=0.3),
         )
-        s.add(ev.Probed, incarnation=0, step=205, pause=0.0, passes=0, failed="rank 3 did not reach step 205")
+        s.add(
+            ev.Probed,
+            incarnation=0,
+            step=205,
+            pause=0.0,
+            passes=0,
+            failed=say("probing-absent", "en", ranks="3", step=205),
+        )
     if i == 208:
         failed = "not in force on every rank after 60 s"
         s.add(ev.Adapted, incarnation=0, strategy="micro-batches", action="apply", step=0, failed=failed)

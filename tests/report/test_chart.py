@@ -43,6 +43,15 @@ def test_the_drawing_stays_within_its_frame(demo: list[ev.Event]) -> None:
     assert 2 <= len(drawn.y_ticks()) <= 6
 
 
+def test_strategies_and_probes_have_a_lane_of_their_own(slow: list[ev.Event], demo: list[ev.Event]) -> None:
+    drawn = chart(tell(slow), "en")
+    assert drawn is not None
+    assert [strip.label for strip in drawn.strips] == ["micro-batches", "topology"]
+    assert drawn.lane > 0
+    assert [stop["label"] for stop in drawn.data()["stops"]] == ["probe 410 ms"]  # type: ignore[attr-defined]
+    assert chart(tell(demo), "en").lane == 0  # type: ignore[union-attr]
+
+
 def test_nothing_to_draw() -> None:
     assert chart(Story(), "en") is None
 

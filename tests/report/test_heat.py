@@ -59,6 +59,17 @@ def test_the_table_says_the_same(demo: list[ev.Event]) -> None:
     assert (rank, node, len(cells)) == ("2", "node2, node4", len(table.headings))
 
 
+def test_strategies_lie_over_their_columns(slow: list[ev.Event]) -> None:
+    drawn = heat(tell(slow), "en")
+    assert drawn is not None
+    (panel,) = drawn.panels
+    assert panel.strips == [(75, 127, "micro-batches"), (165, 189, "topology")]
+    assert panel.stops == [158]
+    table = heat_table(tell(slow), "en")
+    assert table is not None
+    assert table.in_force == ["", "", "micro-batches", "micro-batches", "micro-batches", "", "topology", ""]
+
+
 def test_nothing_measured() -> None:
     assert heat(Story(), "en") is None
     assert heat_table(Story(), "en") is None

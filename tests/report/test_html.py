@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from base64 import b64encode
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -73,8 +74,16 @@ def test_the_page_is_well_formed_and_tells_the_story(demo: list[ev.Event], lang:
     assert {"svg", "polyline", "canvas", "details", "table", "ol"} <= {tag for tag, _ in page.elements}
 
 
-def test_nothing_is_fetched(demo: list[ev.Event]) -> None:
-    page = Page(to_html(tell(demo), "en"))
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_golden_of_a_slow_run(slow: list[ev.Event], golden: Callable[[str, str], None], lang: str) -> None:
+    page = to_html(tell(slow), lang)
+    Page(page)
+    golden(f"slow-{lang}.html", page[page.index("<header>") : page.index("</main>")])
+
+
+@pytest.mark.parametrize("run", ["demo", "slow"])
+def test_nothing_is_fetched(run: str, request: pytest.FixtureRequest) -> None:
+    page = Page(to_html(tell(request.getfixturevalue(run)), "en"))
     for tag, attributes in page.elements:
         assert "src" not in attributes, tag
         assert attributes.get("href", "data:,") == "data:,"
@@ -105,6 +114,11 @@ def test_an_empty_story_and_each_prefix_make_a_page(demo: list[ev.Event]) -> Non
     Page(to_html(Story(), "en"))
     for count in (1, 2, 7, 8, 100, 225):
         Page(to_html(tell(demo[:count]), "ko"))
+
+
+def test_each_stage_of_an_answer_makes_a_page(slow: list[ev.Event]) -> None:
+    for count in (75, 90, 150, 175, 190, 230):
+        Page(to_html(tell(slow[:count]), "ko"))
 
 
 def test_a_large_run_makes_a_page_of_bounded_size(big: list[ev.Event]) -> None:
@@ -138,8 +152,9 @@ def check_harmless(events: list[ev.Event], text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_stays_text(demo: list[ev.Event], text: str) -> None:
+def test_hostile_text_stays_text(demo: list[ev.Event], slow: list[ev.Event], text: str) -> None:
     check_harmless(demo, text)
+    check_harmless(slow, text)
 
 
 @settings(max_examples=25, deadline=None)

@@ -7,9 +7,11 @@ from evenpace.report.story import tell
 from evenpace.watch import events as ev
 
 
-def test_every_event_is_one_line(demo: list[ev.Event]) -> None:
-    story = tell(demo)
-    for event in demo:
+@pytest.mark.parametrize("run", ["demo", "slow"])
+def test_every_event_is_one_line(run: str, request: pytest.FixtureRequest) -> None:
+    events = request.getfixturevalue(run)
+    story = tell(events)
+    for event in events:
         for lang in ("en", "ko"):
             assert "\n" not in event_line(event, story, lang)
 

@@ -46,6 +46,15 @@ def test_a_run_before_its_first_iteration() -> None:
     assert live_view(Story(), "ko", (60, 24), 0.0)
 
 
+@pytest.mark.parametrize(("width", "height"), [(60, 30), (120, 30)])
+def test_what_was_done_and_what_it_brings_so_far(slow: list[ev.Event], width: int, height: int) -> None:
+    page = " ".join(seen(slow[:125], width, height).split())
+    assert "In force micro-batches since step 75, lost 2.65 s instead of" in page
+    assert "decision 04:13:43 chose micro-batches: micro-batches would by now have saved" in page
+    assert "Narrowed to rank 1 on gpu-00" in page
+    assert len(seen(slow[:125], width, height).splitlines()) <= height
+
+
 def test_more_findings_than_fit_are_counted(demo: list[ev.Event]) -> None:
     raised = next(e for e in demo if isinstance(e, ev.FindingRaised))
     more = [ev.FindingRaised(time=raised.time, incarnation=0, id=i, finding=raised.finding) for i in range(9)]

@@ -55,6 +55,21 @@ def test_workers_of_the_last_incarnation_are_forgotten(demo: list[ev.Event]) -> 
     assert value(metrics, "worker_busy_seconds", rank="2", node="node4") is not None
 
 
+def test_a_slow_run_and_its_answers(slow: list[ev.Event]) -> None:
+    metrics = told(slow[:110])
+    assert value(metrics, "strategy_in_force", strategy="micro-batches") == 1
+    metrics = told(slow)
+    assert value(metrics, "strategy_in_force", strategy="micro-batches") == 0
+    assert value(metrics, "strategy_changes_total", strategy="micro-batches", action="apply") == 1
+    assert value(metrics, "strategy_changes_total", strategy="micro-batches", action="failed") == 1
+    assert value(metrics, "probes_total", result="slow") == 1
+    assert value(metrics, "probes_total", result="failed") == 1
+    assert value(metrics, "pause_seconds_total", cause="topology") == pytest.approx(2.14)
+    assert value(metrics, "decisions_total", action="adapt", strategy="topology") == 1
+    assert value(metrics, "slow_lost_seconds") == pytest.approx(13.9, rel=0.05)
+    assert value(metrics, "slow_recovered_seconds") == pytest.approx(4.5, rel=0.05)
+
+
 def test_what_is_served_is_what_is_listed(server: MetricsServer, demo: list[ev.Event]) -> None:
     for event in demo[:150]:
         server.update(event)

@@ -22,6 +22,13 @@ def test_golden(demo: list[ev.Event], golden: Callable[[str, str], None], lang: 
     golden(f"demo-{lang}-{width}.txt", printed(tell(demo), lang, width))
 
 
+@pytest.mark.parametrize(("lang", "width"), [("en", 60), ("en", 100), ("ko", 60), ("ko", 100)])
+def test_golden_of_a_slow_run(
+    slow: list[ev.Event], golden: Callable[[str, str], None], lang: str, width: int
+) -> None:
+    golden(f"slow-{lang}-{width}.txt", printed(tell(slow), lang, width))
+
+
 def test_no_colour_where_there_is_no_terminal(demo: list[ev.Event]) -> None:
     assert "\x1b" not in printed(tell(demo), "en", 80)
 

@@ -19,6 +19,23 @@ def test_a_sentence_is_said_in_the_other_language_and_back(key: str) -> None:
     assert retell(korean, "ko") == korean
 
 
+NUMBERS = {
+    "rank": "5",
+    "seconds": 0.25,
+    "lost": 0.125,
+    "usual": 1.0,
+    "source": "2",
+    "target": "6",
+}
+
+
+@pytest.mark.parametrize("key", [key for key in phrases() if key.startswith("narrowed-")])
+def test_numbers_are_found_in_a_sentence_too(key: str) -> None:
+    english, korean = (say(key, lang, groups="g", **NUMBERS) for lang in ("en", "ko"))
+    assert retell(english, "ko") == korean
+    assert retell(korean, "en") == english
+
+
 @given(st.text())
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert retell(text, "ko") == text

@@ -133,7 +133,7 @@ def total(story: Story, incarnation: Incarnation) -> Balance | None:
     whole = course(story, incarnation)
     if whole is None:
         return None
-    return whole.balance(whole.troubled | whole.treated, sum(seconds for _, seconds in whole.paused))
+    return whole.balance(whole.troubled | whole.treated, sum((seconds for _, seconds in whole.paused), 0.0))
 
 
 def balance_of(story: Story, raised: Raised) -> Balance | None:
@@ -158,7 +158,7 @@ def _of(whole: Course, incarnation: Incarnation, raised: Raised) -> Balance | No
     chosen = under(incarnation, raised) | _union((whole.under[one] for one in mine), len(whole.excess))
     ends = [raised.closed, *(one.end for one in mine)]
     end = np.inf if None in ends else max(end for end in ends if end is not None)
-    paused = sum(seconds for at, seconds in whole.paused if raised.onset <= at <= end)
+    paused = sum((seconds for at, seconds in whole.paused if raised.onset <= at <= end), 0.0)
     return whole.balance(chosen, paused) if chosen.any() else None
 
 
@@ -176,7 +176,7 @@ def during(times: Floats, one: Application) -> Mask:
 
 def _take_out(excess: Floats, times: Floats, at: float, seconds: float) -> None:
     """Take a pause out of the iteration that holds it, where one near its time does: it counts by itself."""
-    place = int(np.searchsorted(times, at))
+    place = int(np.searchsorted(times, at, side="right"))
     near = slice(max(place - _NEAR, 0), place + _NEAR + 1)
     if not len(excess[near]):
         return

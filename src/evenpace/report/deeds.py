@@ -56,8 +56,13 @@ def deed(decision: ev.Decision, lang: str) -> str:
     return say("report-deed", lang, action=text, parts=", ".join(parts)) if parts else text
 
 
+def reasoned(decision: ev.Decision, lang: str) -> str:
+    """Say what a decision did, and why."""
+    done = deed(decision, lang)
+    return f"{done}: {line(retell(decision.reason, lang))}" if decision.reason else done
+
+
 def choice(decision: ev.Decision, lang: str) -> str:
     """Say what a decision did, why, and by which numbers."""
-    done, numbers = deed(decision, lang), figures(decision, lang)
-    text = f"{done}: {line(retell(decision.reason, lang))}" if decision.reason else done
+    text, numbers = reasoned(decision, lang), figures(decision, lang)
     return say("report-choice", lang, choice=text, figures=numbers) if numbers else text

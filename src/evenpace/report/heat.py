@@ -111,7 +111,10 @@ def _panel(story: Story, incarnation: Incarnation, lang: str, grid: Grid) -> Pan
         if one.incarnation == incarnation.number and len(places):
             first, last = np.searchsorted(ends, [places[0], places[-1]])
             names.append((int(first), int(last), strategy(one.strategy, lang)))
-    paused = [int(np.searchsorted(log.times, stop.at)) for stop in stops(story, lang, incarnation.number)]
+    paused = [
+        int(np.searchsorted(log.times, stop.at, side="right"))
+        for stop in stops(story, lang, incarnation.number)
+    ]
     columns = [int(np.searchsorted(ends, min(place, len(log) - 1))) for place in paused]
     spans = [(int(log.numbers[a]), int(log.numbers[b])) for a, b in grid.columns]
     return Panel(incarnation, grid, spans, names, columns)

@@ -59,8 +59,12 @@ def stops(story: Story, lang: str, incarnation: int | None = None) -> list[Stop]
     ]
 
 
-def letters(story: Story, incarnation: Incarnation, width: int, lang: str) -> tuple[str, str]:
+def letters(
+    story: Story, incarnation: Incarnation, width: int, lang: str, last: int | None = None
+) -> tuple[str, str]:
     """Return a line of one letter a column, as `sparkline` lays them out, and its legend.
+
+    Of the `last` iterations only where given.
 
     Both are empty where no strategy was in force and nothing paused.
     """
@@ -78,8 +82,9 @@ def letters(story: Story, incarnation: Incarnation, width: int, lang: str) -> tu
     for one in mine:
         marks[during(log.times, one)] = one.strategy[:1] or "?"
     for at in stood:
-        marks[min(int(np.searchsorted(log.times, at)), len(log) - 1)] = _PAUSE
-    columns = np.array_split(marks, min(width, len(log)))
+        marks[min(int(np.searchsorted(log.times, at, side="right")), len(log) - 1)] = _PAUSE
+    marks = marks[-last:] if last else marks
+    columns = np.array_split(marks, min(width, len(marks)))
     legend = [f"{_SLOW} {say('report-lane-slow', lang)}"]
     legend += dict.fromkeys(f"{one.strategy[:1] or '?'} {strategy(one.strategy, lang)}" for one in mine)
     legend += [f"{_PAUSE} {say('report-lane-pause', lang)}"] if stood else []

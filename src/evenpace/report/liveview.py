@@ -11,8 +11,9 @@ from rich.text import Text
 
 from evenpace.report.applied import applications
 from evenpace.report.balance import under
-from evenpace.report.deeds import answer, applied, deed
-from evenpace.report.iterations import WorkerMeans
+from evenpace.report.deeds import answer, applied, deed, reasoned
+from evenpace.report.iterations import WorkerMeans, ceiling
+from evenpace.report.lanes import letters
 from evenpace.report.story import Incarnation, Story
 from evenpace.report.text import SEVERITY_STYLE
 from evenpace.report.verdict import outcome, searches, state
@@ -45,7 +46,7 @@ def live_view(story: Story, lang: str, size: tuple[int, int], now: float) -> Ren
     ]
     parts.append(Text(say("report-live-share", lang, count=_RECENT), style="dim"))
     said = [*range(min(len(_open(story, lang)), _FINDINGS)), *_latest(story, lang)]
-    rows = max(height - 11 - len(said) * (1 + 80 // width), 3)
+    rows = max(height - 12 - len(said) * (1 + 80 // width), 3)
     return Group(*parts, _shares(current, width, rows))
 
 
@@ -67,8 +68,10 @@ def _pace(story: Story, current: Incarnation, lang: str, width: int) -> list[Ren
         (duration(now), "bold red" if usual and now > _ALARM * usual else "bold"),
         (f"  {say('report-live-baseline', lang, time=duration(usual), ratio=ratio)}", "dim"),
     )
-    spark = sparkline(recent, width - 1, float(recent.max()))
-    return [pace, Text(spark, style="cyan", no_wrap=True), Text(_slowest(current, lang))]
+    spark = sparkline(recent, width - 1, ceiling(recent))
+    lane, _ = letters(story, current, width - 1, lang, _HISTORY)
+    under_it = [Text(lane, style="bold", no_wrap=True)] if lane.strip() else []
+    return [pace, Text(spark, style="cyan", no_wrap=True), *under_it, Text(_slowest(current, lang))]
 
 
 def _silence(story: Story, current: Incarnation, lang: str, now: float) -> list[Text]:
@@ -137,7 +140,8 @@ def _latest(story: Story, lang: str) -> list[tuple[str, str]]:
         rows.append((say("report-kind-search", lang), f"{clock(at)} {text}"))
     if story.decisions:
         at, decision = story.decisions[-1]
-        rows.append((say("report-kind-decision", lang), f"{clock(at)} {deed(decision, lang)}"))
+        words = reasoned if decision.strategy else deed
+        rows.append((say("report-kind-decision", lang), f"{clock(at)} {words(decision, lang)}"))
     in_force = [one for one in applications(story) if one.end is None]
     for one in in_force[-_STRATEGIES:]:
         raised = story.findings.get(one.finding) if one.finding is not None else None

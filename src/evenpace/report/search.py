@@ -114,10 +114,13 @@ def _narrowed(at: float, event: ev.Narrowed, node_of: NodeOf, lang: str) -> Meas
 def _group(one: ev.GroupTime, event: ev.Narrowed, lang: str) -> Row:
     last = "" if one.last is None else f"rank {one.last} ({percent(one.share_last)})"
     took, expected = duration(one.seconds), duration(one.expected)
+    named = f"[{','.join(map(str, one.ranks))}]" in one.group
+    name = line(one.group) if named else f"{line(one.group)}, rank {ranges(one.ranks)}"
     cells = [line(one.group), ranges(one.ranks), took, expected, ratio(one), size(one.bytes), last]
-    told = _line(line(one.group), one, lang)
+    told = _line(name, one, lang)
     told = say("report-measured-last", lang, measured=told, last=last) if last else told
-    return Row(cells, told, _slowness(one) >= _MARKED or one.last in event.suspects)
+    late = event.cause != "link" and one.last in event.suspects
+    return Row(cells, told, late or _slowness(one) >= _MARKED)
 
 
 def _probed(at: float, event: ev.Probed, node_of: NodeOf, lang: str) -> Measured:
@@ -183,5 +186,6 @@ def in_lines(measured: Measured, most: int, lang: str) -> list[str]:
         slow = len(table.marked) > len(shown)
         found += [f"  {text}" for text in shown]
         if rest:
-            found.append(f"  {say('report-more' if slow else key, lang, count=rest)}")
+            what = "" if shown else f"{table.headings[0]}: "
+            found.append(f"  {what}{say('report-more' if slow else key, lang, count=rest)}")
     return found

@@ -50,8 +50,9 @@ def _listed(names: Iterable[str], lang: str) -> str:
 
 
 def suspects(event: Narrowed, node_of: NodeOf, lang: str) -> str:
-    """Name the suspects: ranks, then links; empty where there are none."""
-    ranks = [rank_name(rank, node_of, lang) for rank in event.suspects]
+    """Name the suspects, of a slow transfer the links where they are known; empty where there are none."""
+    links_say_it = event.cause == "link" and event.links
+    ranks = [] if links_say_it else [rank_name(rank, node_of, lang) for rank in event.suspects]
     return _listed([*ranks, *map(link_name, event.links)], lang)
 
 
@@ -88,11 +89,13 @@ def _with_times(name: str, measured: ComputeProbe | LinkProbe | None) -> str:
 def probed(event: Probed, node_of: NodeOf, lang: str) -> str:
     """Say what a probe cost and found, or why there was none."""
     pause = duration(event.pause)
-    if event.failed:
+    failed = line(retell(event.failed, lang))
+    if failed and not (event.compute or event.links):
         key = "telling-probe-failed-paused" if event.pause > 0 else "telling-probe-failed"
-        return say(key, lang, pause=pause, reason=line(retell(event.failed, lang)))
+        return say(key, lang, pause=pause, reason=failed)
     slow = slow_parts(event, node_of, lang) or say("telling-probe-nothing", lang)
-    return say("telling-probed", lang, step=event.step, pause=pause, passes=event.passes, slow=slow)
+    text = say("telling-probed", lang, step=event.step, pause=pause, passes=event.passes, slow=slow)
+    return f"{text}; {failed}" if failed else text
 
 
 def plan(counts: Sequence[int], positions: Sequence[int], lang: str) -> str:

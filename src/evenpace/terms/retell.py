@@ -8,7 +8,7 @@ from string import Formatter
 
 from evenpace.terms import LANGUAGES, phrases, say
 
-_RETOLD = ("advice-", "missing-", "difference-", "decision-", "degraded-")
+_RETOLD = ("advice-", "missing-", "difference-", "decision-", "degraded-", "narrowed-", "probing-")
 
 
 def retell(text: str, lang: str) -> str:
@@ -33,10 +33,10 @@ def _templates() -> list[tuple[str, str, str]]:
     return sorted(found, key=lambda entry: -sum(len(part[0]) for part in Formatter().parse(entry[1])))
 
 
-def _values(template: str, text: str) -> Mapping[str, str] | None:
+def _values(template: str, text: str) -> Mapping[str, str | float] | None:
     """Return what stands in `text` in the places of the template's names; None where it does not fit."""
-    values: dict[str, str] = {}
-    name, at = None, 0
+    values: dict[str, str | float] = {}
+    name, form, at = None, "", 0
     parts = list(Formatter().parse(template))
     for number, (literal, field, spec, _) in enumerate(parts):
         if name is None:
@@ -45,12 +45,20 @@ def _values(template: str, text: str) -> Mapping[str, str] | None:
             found = len(text) - len(literal) if text.endswith(literal) else -1
         else:
             found = text.find(literal, at) if literal else -1
-        if found < at or spec:
+        if found < at or not _take(values, name, form, text[at:found]):
             return None
-        if name is not None:
-            values[name] = text[at:found]
-        name, at = field, found + len(literal)
+        name, form, at = field, spec or "", found + len(literal)
     if name is not None:
-        values[name] = text[at:]
-        return values
+        return values if _take(values, name, form, text[at:]) else None
     return values if at == len(text) else None
+
+
+def _take(values: dict[str, str | float], name: str | None, form: str, text: str) -> bool:
+    """Keep a value, a number where the template formats one; tell whether it is one then."""
+    if name is None:
+        return True
+    try:
+        values[name] = float(text) if form else text
+    except ValueError:
+        return False
+    return True
