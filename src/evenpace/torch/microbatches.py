@@ -39,6 +39,19 @@ class MicroBatch:
         return self._reduction.context(self.last)
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """All of this replica's micro-batches of a step at once, for a pipeline's schedule: `first` and on.
+
+    `scale` is for the mean loss of each; `changed` where there are more or fewer than in the step before.
+    """
+
+    first: int
+    count: int
+    scale: float
+    changed: bool
+
+
 class MicroBatches:
     """Share `total` micro-batches a step between replicas, evenly until evenpace has another plan.
 
@@ -48,33 +61,57 @@ class MicroBatches:
     """
 
     def __init__(self, total: int, *, model: nn.Module, group: dist.ProcessGroup | None = None) -> None:
-        self.replicas = layouts.replicas_of(group)
+        self.total = total
+        self._regroup(model, group)
         if total < len(self.replicas):
             raise ValueError(f"{total} micro-batches are too few for {len(self.replicas)} replicas: one each")
-        layouts.check(model, self.replicas)
-        self.total = total
         self.counts = even(total, len(self.replicas))
-        self._own = next(i for i, ranks in enumerate(self.replicas) if dist.get_rank() in ranks)
         self._reduction = Reduction(model)
         self._agreement = Agreement("counts", len(self.replicas), self._refuse)
         self._stopwatch, self._pace, self._steps = stopwatch(), Pace(), 0
+        self._offer()
+
+    def regroup(self, model: nn.Module, group: dist.ProcessGroup) -> None:
+        """Take note that ranks have changed replicas (see `Positions`); to be called on all ranks."""
+        self._regroup(model, group)
+        self._offer()
+
+    def _regroup(self, model: nn.Module, group: dist.ProcessGroup | None) -> None:
+        self.replicas = layouts.replicas_of(group)
+        layouts.check(model, self.replicas)
+        self._own = next(i for i, ranks in enumerate(self.replicas) if dist.get_rank() in ranks)
+
+    def _offer(self) -> None:
         if dist.get_rank() == 0:
-            telling.offer("microbatches", {"total": total, "replicas": [list(one) for one in self.replicas]})
+            replicas = [list(ranks) for ranks in self.replicas]
+            telling.offer("microbatches", {"total": self.total, "replicas": replicas})
+
+    def share(self) -> Share:
+        """Begin a step and return this replica's micro-batches of it; every rank calls it once a step.
+
+        For loops that hand them to a schedule: say what they took to `took`.
+        """
+        before = self.counts[self._own]
+        self._begin()
+        count = self.counts[self._own]
+        first = sum(self.counts[: self._own])
+        return Share(first, count, len(self.replicas) / self.total, count != before)
+
+    def took(self, seconds: list[float]) -> None:
+        """Say what each micro-batch of the step took of this rank's own time, where a schedule ran them."""
+        telling.tell(micro_batches=self.counts[self._own], micro_batch_ns=self._pace.step(seconds))
 
     def step(self) -> Iterator[MicroBatch]:
         """Begin a step and yield this replica's micro-batches of it; every rank calls it once a step."""
-        self._begin()
-        first, mine = sum(self.counts[: self._own]), self.counts[self._own]
-        scale = len(self.replicas) / self.total
-        seconds: list[float] = []
-        for index in range(first, first + mine - 1):
+        share, seconds = self.share(), list[float]()
+        last = share.first + share.count - 1
+        for index in range(share.first, last):
             self._stopwatch.start()
-            yield MicroBatch(index, scale, False, self._reduction)
+            yield MicroBatch(index, share.scale, False, self._reduction)
             seconds += self._stopwatch.stop()
-        yield MicroBatch(
-            first + mine - 1, scale, True, self._reduction
-        )  # not timed: it waits for other replicas
-        telling.tell(micro_batches=mine, micro_batch_ns=self._pace.step(seconds))
+        # The last is not timed: it waits for other replicas.
+        yield MicroBatch(last, share.scale, True, self._reduction)
+        self.took(seconds)
 
     def token_scale(self, tokens: int) -> float:
         """Return the scale for a *sum* of losses, where the loss is a mean over the step's `tokens`.
