@@ -30,7 +30,9 @@ def train(repository: Path, script: str, folder: Path) -> str:
     return next(line for line in done.stdout.splitlines() if line.startswith("final loss"))
 
 
-@pytest.mark.parametrize("script", ["train_ddp.py", "train_fsdp2.py", "train_pipeline.py", "train_pipeline_data.py"])
+@pytest.mark.parametrize(
+    "script", ["train_ddp.py", "train_fsdp2.py", "train_pipeline.py", "train_pipeline_data.py"]
+)
 def test_it_goes_on_from_a_checkpoint_as_if_nothing_had_been(
     repository: Path, script: str, tmp_path: Path
 ) -> None:
