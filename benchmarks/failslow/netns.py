@@ -79,7 +79,7 @@ def network(ranks: int) -> Iterator[Network]:
         yield made
     finally:
         for name in names:
-            subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)  # noqa: S607
+            subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
 
 
 def _connect(made: Network, rank: int) -> None:
@@ -108,7 +108,7 @@ def _tc(namespace: str, command: str) -> None:
 
 
 def _run(command: str) -> None:
-    subprocess.run(command.split(), check=True)  # noqa: S603
+    subprocess.run(command.split(), check=True)
 
 
 def available() -> bool:

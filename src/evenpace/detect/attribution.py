@@ -21,10 +21,12 @@ from evenpace.detect.growth import Edge, EdgeGrowth, Growth, Stretch, edge_growt
 
 MOST = 0.5  # of the job's excess: what a culprit must explain
 NOTABLE = 0.25  # of the job's excess: below this, growth is a side effect
+NOTABLE_OF_SEVERAL = 0.15  # likewise of several at once: what one holds up, the other holds up again
 SLIGHT = 0.1
 RIVAL = 0.5  # of the largest growth: who grew as much is slow together with the largest
 DOMINANT = 0.6  # share of slow iterations in which the culprit's growth is the largest
 SIGNIFICANT = 5.0  # standard errors, for a rank: many ranks and windows are looked at
+HINT = 3.0  # standard errors: more than chance, less than a proof
 CERTAIN = 6.0  # standard errors of the job's excess, where nobody's waiting confirms it
 ENOUGH = 8  # slow iterations, likewise: a burst of long ones is not yet a slow job
 FEW = 5  # slow iterations: of fewer, all must say the same
@@ -153,7 +155,8 @@ def _non_communication(case: _Case) -> SlowVerdict | None:
     if high.all() or not (_is_one(culprits, case.nodes) or _are_several(case, high)):
         return None
     elsewhere = _pair([one for one in case.hot() if not {*one.edge} & {*culprits}])
-    if not _explains(growth, top, high, elsewhere.growth if elsewhere else 0.0):
+    notable = NOTABLE if len(culprits) == 1 else NOTABLE_OF_SEVERAL
+    if not _explains(growth, top, high, elsewhere.growth if elsewhere else 0.0, notable):
         return None
     dominance = float(high[growth.by_iteration.argmax(axis=1)].mean())
     if dominance < (DOMINANT if growth.iterations >= FEW else 1) or not _is_waited_for(growth, top, high):
@@ -190,10 +193,10 @@ def _are_several(case: _Case, high: NDArray[np.bool_]) -> bool:
     return bool(real.all() and steady.all() and growth.busy[~high].max() < NOTABLE * own.min())
 
 
-def _explains(growth: Growth, top: float, high: NDArray[np.bool_], elsewhere: float) -> bool:
+def _explains(growth: Growth, top: float, high: NDArray[np.bool_], elsewhere: float, notable: float) -> bool:
     """Tell whether the growth is real and most of what is lost, shared transfer and a slow link aside."""
     aside = max(0.0, float(growth.transfer.min()), min(elsewhere, MOST * growth.job))
-    enough = max(NOTABLE * growth.job, MOST * (growth.job - aside))
+    enough = max(notable * growth.job, MOST * (growth.job - aside))
     return top >= enough and top >= SIGNIFICANT * float(growth.busy_error[high].max())
 
 
@@ -222,9 +225,11 @@ def _together(case: _Case) -> SlowVerdict | None:
 
 def _communication(case: _Case) -> SlowVerdict | None:
     growth, hot = case.growth, [one.edge for one in case.hot()]
-    starved = growth.busy[growth.busy >= SLIGHT * growth.job]
+    starved = np.count_nonzero(growth.busy >= np.maximum(SLIGHT * growth.job, HINT * growth.busy_error))
     share = min(1.0, float(np.median(growth.transfer)) / growth.job)
-    if (share < MOST and not hot) or len(starved) == 1 or not _is_plain(growth, share):
+    if (share < MOST and not hot) or not _is_plain(growth, share):
+        return None
+    if 0 < 2 * starved <= len(case.ranks) and not hot:  # some may be stopped: all transfers wait for them
         return None
     pairs = {frozenset(edge) for edge in hot}
     hub = set.intersection(*map(set, pairs)) if len(pairs) >= 3 else set()
