@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from evenpace.collect.job.processes import ProcessFacts
-from evenpace.watch.starvation import cpu_share, kernel_evidence
+from evenpace.detect.attribution import SlowKind, SlowVerdict
+from evenpace.watch.starvation import cpu_share, kernel_evidence, set_apart, single_out
 from evenpace.watch.worker import WorkerId
 
 SECOND = 1_000_000_000
@@ -54,3 +55,42 @@ def test_a_crowded_machine_sets_nobody_apart() -> None:
 
 def test_without_peers_there_is_nothing_to_compare() -> None:
     assert kernel_evidence(looked(0, stopped=9), [], 0) == []  # type: ignore[arg-type]
+
+
+def test_who_is_set_apart() -> None:
+    workers = [looked(0, delay=0.05), looked(1, stopped=5), looked(2, delay=0.6), looked(3), looked(4)]
+    assert set_apart(workers, 0) == (1, 2)  # type: ignore[arg-type]
+    assert set_apart(workers[:3], 0) == ()  # type: ignore[arg-type]
+    assert set_apart([looked(0, stopped=2, looks=3), looked(1), looked(2)], 0) == ()  # type: ignore[arg-type,list-item]
+    assert set_apart([], 0) == ()
+
+
+def test_who_is_set_apart_is_named_where_transfers_hide_it() -> None:
+    verdict = SlowVerdict(SlowKind.COMMUNICATION, excess={0: 0.0, 1: 0.05, 2: 0.01}, lost=0.2, transfer=0.18)
+    named = single_out(verdict, (1,))
+    assert named is not None
+    assert (named.kind, named.culprits) == (SlowKind.NON_COMMUNICATION, (1,))
+
+
+def test_who_is_set_apart_beside_a_culprit_is_named_with_it() -> None:
+    verdict = SlowVerdict(SlowKind.NON_COMMUNICATION, (1,), excess={0: 0.0, 1: 0.2, 2: 0.05}, lost=0.2)
+    named = single_out(verdict, (1, 2))
+    assert named is not None
+    assert named.culprits == (1, 2)
+    assert single_out(verdict, (1,)) is None
+    assert single_out(verdict, (2,)) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "apart"),
+    [
+        (SlowVerdict(SlowKind.UNCLEAR, excess={0: 0.0, 1: 0.05}, lost=0.2), ()),
+        (SlowVerdict(SlowKind.UNCLEAR, excess={0: 0.09, 1: 0.05}, lost=0.2), (1,)),
+        (SlowVerdict(SlowKind.UNCLEAR, excess={0: -0.01, 1: -0.05}, lost=0.2), (0,)),
+        (SlowVerdict(SlowKind.THROUGHPUT, excess={0: 0.1, 1: 0.2}, lost=0.2), (1,)),
+        (SlowVerdict(SlowKind.COMMUNICATION, link=(0, 1), excess={0: 0.0, 1: 0.2}, lost=0.2), (1,)),
+        (SlowVerdict(SlowKind.UNCLEAR), (1,)),
+    ],
+)
+def test_the_kernel_alone_names_nobody(verdict: SlowVerdict, apart: tuple[int, ...]) -> None:
+    assert single_out(verdict, apart) is None

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.detect.growth import Edge
-from evenpace.detect.slow import Onset, Relief, SlowDetector, Update
+from evenpace.detect.slow import Onset, Relief, SlowDetector, SlowEvent, Update
 from evenpace.findings import Evidence, Finding, Severity, Subject, Terms
 from evenpace.watch.events import stamp
 from evenpace.watch.groups import GroupBook
@@ -18,7 +18,7 @@ from evenpace.watch.joining import WorkerIteration
 from evenpace.watch.measuring import Measured
 from evenpace.watch.narrowing import Narrowing, TrafficBook, narrow
 from evenpace.watch.sayings import Details, make
-from evenpace.watch.starvation import kernel_evidence
+from evenpace.watch.starvation import kernel_evidence, set_apart, single_out
 from evenpace.watch.worker import Worker, WorkerId
 
 
@@ -48,6 +48,7 @@ class SlowWatch:
     _from_start: bool = False
     _raised: bool = False
     _unclear: Onset | None = None
+    _unnamed: Onset | Update | None = None  # the last that named nobody, while the job is slow
     _traffic: TrafficBook = field(default_factory=TrafficBook)
     _narrowed: Narrowing | None = None  # the last one that was told
 
@@ -71,9 +72,20 @@ class SlowWatch:
         if not sample.irregular:
             self._traffic.add(sample.iteration, measured.traffic)
         events = [*self._detector.feed(sample), *self._overdue(sample.iteration)]
+        events = events or self._singled_out(sample.iteration, workers)
         return [
             saying for event in events if (saying := self._say(event, workers, start_ns, start)) is not None
         ]
+
+    def _singled_out(self, iteration: int, workers: list[Worker]) -> list[SlowEvent]:
+        """Look for what the kernel says, while nobody is named."""
+        event = self._unnamed
+        named = self._by_kernel(event.verdict, event.iteration, workers) if event else None
+        return [Update(event.iteration, iteration, named, event.ratio)] if event and named else []
+
+    def _by_kernel(self, verdict: SlowVerdict, onset: int, workers: list[Worker]) -> SlowVerdict | None:
+        since_ns, _ = self._starts.get(onset, (0, 0.0))
+        return single_out(verdict, set_apart(workers, since_ns)) if since_ns else None
 
     def _overdue(self, iteration: int) -> list[Onset]:
         """Return the onset that has stayed unclear for so long that it must be told as it is."""
@@ -88,6 +100,7 @@ class SlowWatch:
     def work_changed(self) -> None:
         """Forget the pace: the iteration itself is another one now."""
         self._detector, self._traffic = None, TrafficBook()
+        self._unclear = self._unnamed = self._narrowed = None
 
     def _say(
         self, event: Onset | Update | Relief, workers: list[Worker], now_ns: int, now: float
@@ -96,6 +109,9 @@ class SlowWatch:
         if isinstance(event, Relief):
             return self._relieve(event, since)
         self._ratio = event.ratio
+        if named := self._by_kernel(event.verdict, event.iteration, workers):
+            event = replace(event, verdict=named)
+        self._unnamed = None if event.verdict.culprits or event.verdict.link else event
         if isinstance(event, Onset):
             self._from_start = event.from_start
             self._traffic.began(event.iteration)
@@ -113,7 +129,8 @@ class SlowWatch:
 
     def _relieve(self, event: Relief, since: float) -> SlowSaying | None:
         self._traffic.ended(event.iteration)
-        raised, self._raised, self._unclear, self._narrowed = self._raised, False, None, None
+        raised, self._raised = self._raised, False
+        self._unclear = self._unnamed = self._narrowed = None
         return SlowSaying(event.iteration, since, relief=True) if raised else None
 
     def _narrow(self, event: Onset | Update, workers: list[Worker]) -> Narrowing | None:

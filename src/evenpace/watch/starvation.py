@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.findings import Evidence
 from evenpace.watch.worker import Worker
 
 WORTH_TELLING = 0.1  # share of the time
+PLAIN = 0.2  # share of the time, and
+APART = 3.0  # times what is usual among the workers: beyond doubt
+LOOKS = 4  # at a process, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +26,10 @@ class CpuShare:
     running: float
 
 
-def cpu_share(worker: Worker, since_ns: int) -> CpuShare | None:
-    """Return a worker's shares since then; None where fewer than two looks were taken."""
+def cpu_share(worker: Worker, since_ns: int, least: int = 2) -> CpuShare | None:
+    """Return a worker's shares since then; None where fewer than `least` looks were taken."""
     looks = [(at, facts) for at, facts in worker.samples if at >= since_ns]
-    if len(looks) < 2:
+    if len(looks) < least:
         return None
     (first_ns, first), (last_ns, last) = looks[0], looks[-1]
     span = max(last_ns - first_ns, 1) / 1e9
@@ -55,3 +59,29 @@ def kernel_evidence(worker: Worker, peers: Sequence[Worker], since_ns: int) -> l
                 Evidence(source=source, metric=metric, value=round(mine, 3), expected=round(usual, 3))
             )
     return found
+
+
+def set_apart(workers: Sequence[Worker], since_ns: int) -> tuple[int, ...]:
+    """Return the ranks that were plainly stopped or starved since then, as at most half of the job was."""
+    shares = {worker.id.rank: share for worker in workers if (share := cpu_share(worker, since_ns, LOOKS))}
+    found = set[int]()
+    for name in ("stopped", "starved"):
+        usual = float(np.median([getattr(share, name) for share in shares.values()])) if shares else 0.0
+        found |= {rank for rank, share in shares.items() if getattr(share, name) >= max(PLAIN, APART * usual)}
+    return tuple(sorted(found)) if 2 * len(found) <= len(workers) else ()
+
+
+def single_out(verdict: SlowVerdict, apart: tuple[int, ...]) -> SlowVerdict | None:
+    """Name those whom the kernel sets apart, where all transfers wait for them and so prove nothing.
+
+    None where the own time of another grew most, or where those who are named already are not among them.
+    """
+    if verdict.link or verdict.kind is SlowKind.THROUGHPUT or not verdict.excess:
+        return None
+    grown = [verdict.excess.get(rank, 0.0) for rank in apart]
+    if not {*verdict.culprits} < {*apart} or min(grown) <= 0 or max(grown) < max(verdict.excess.values()):
+        return None
+    share = min(1.0, max(grown) / verdict.lost) if verdict.lost > 0 else 0.0
+    return replace(
+        verdict, kind=SlowKind.NON_COMMUNICATION, culprits=apart, share=share, confidence=0.8, missing=()
+    )
