@@ -44,6 +44,7 @@ class Agreement:
         self._length = length
         self._group = dist.new_group(backend="gloo", timeout=_PATIENCE)
         self._pending: deque[tuple[Any, torch.Tensor]] = deque()
+        self._free = [torch.zeros(1 + length, dtype=torch.int64) for _ in range(AHEAD)]
         self._version = 0
         path = telling.beside(layout.PLAN_SUFFIX) if dist.get_rank() == 0 else None
         self._file = None if path is None else PlanFile(path, key, length, refuse)
@@ -63,16 +64,17 @@ class Agreement:
             self._pending.popleft()[0].wait()
 
     def _announce(self) -> None:
-        words = torch.zeros(1 + self._length, dtype=torch.int64)
+        words = self._free.pop()
         newest = None if self._file is None else self._file.newest()
-        if newest is not None:
-            words = torch.tensor([newest.version, *newest.values], dtype=torch.int64)
+        if newest is not None and newest.version != words.numpy()[0]:
+            words.copy_(torch.tensor([newest.version, *newest.values]))
         self._pending.append((dist.broadcast(words, src=0, group=self._group, async_op=True), words))
 
     def _due(self) -> Plan | None:
         work, words = self._pending.popleft()
         work.wait()
-        version = int(words[0])
+        self._free.append(words)
+        version = int(words.numpy()[0])  # its own memory, and faster than an operator of torch
         if version <= self._version:
             return None
         self._version = version
