@@ -33,11 +33,13 @@ def test_very_noisy_jobs_rarely_alarm():
     assert sum(bool(changes(series(seed, 300, 0.1, 0.01))) for seed in range(20)) <= 2
 
 
-@pytest.mark.parametrize(("noise", "at_least"), [(0.01, 20), (0.05, 19), (0.1, 13)])
-def test_a_slowdown_of_30_percent_is_found_within_5_iterations(noise, at_least):
+@pytest.mark.parametrize(
+    ("noise", "within", "at_least"), [(0.01, 3, 20), (0.02, 3, 20), (0.05, 5, 19), (0.1, 12, 18)]
+)
+def test_a_slowdown_of_30_percent_is_found_soon(noise, within, at_least):
     found = 0
     for seed in range(20):
-        values = series(seed, 65, noise)
+        values = series(seed, 60 + within, noise)
         values[60:] *= 1.3
         found += any(change is Change.ONSET and index >= 60 for index, change in changes(values))
     assert found >= at_least
@@ -56,7 +58,7 @@ def test_small_steps_add_up():
     values = series(2, 200, 0.01)
     for start in (60, 90, 120):
         values[start:] *= 1.06
-    assert [change for _, change in changes(values)] == [Change.ONSET]
+    assert [change for _, change in changes(values)] == [Change.ONSET, Change.SHIFT]
 
 
 @settings(deadline=None)

@@ -45,3 +45,15 @@ def line_through(values: Array) -> Array:
     first, last = np.median(values[:third]), np.median(values[count - third :])
     slope = (last - first) / (count - third)
     return np.asarray(first + slope * (np.arange(count) - (third - 1) / 2))
+
+
+def wander_above(blocks: Array, error: float) -> float:
+    """Return how far (as a standard deviation) block medians wander above 0, beyond what noise explains.
+
+    `error` is the noise over the root of a block's length. 0 for fewer than six blocks.
+    """
+    if len(blocks) < 6:
+        return 0.0
+    middle, high = np.quantile(blocks, [0.5, 0.8])
+    above = max(0.0, float(high), float(high - middle)) / 0.84
+    return float(np.sqrt(max(0.0, above**2 - 4 * error**2)))

@@ -1,14 +1,14 @@
 """The detector of slow jobs: onset, who it is, relief; also who is slow from the start.
 
-Feed it one iteration of the job at a time. It ties the frozen baseline (whether), the change point (since
-when) and the attribution (who) together.
+Feed it one iteration of the job at a time. It ties the expected work, the frozen baseline (whether), the
+change point (since when) and the attribution (who) together.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from evenpace.detect.attribution import SlowKind, SlowVerdict, attribute
 from evenpace.detect.baseline import Baseline, Change, Settings
 from evenpace.detect.changepoint import locate_onset, locate_relief
+from evenpace.detect.fromstart import WINDOW as START_WINDOW
+from evenpace.detect.fromstart import FromStart
 from evenpace.detect.growth import Edge, Stretch
-from evenpace.detect.peers import Outlier, outliers
+from evenpace.detect.workload import Workload, learn
 
 Array = NDArray[np.float64]
-WINDOW = 15  # iterations before a decision in which its onset or relief is looked for
+WINDOW = 60  # iterations before a decision in which its onset or relief is looked for
 SLOW_WINDOW = 20  # the latest slow iterations, on which a verdict stands
-START_WINDOW = 15  # iterations in which a rank must stand out to be slow from the start
-CALM = 5  # iterations without standing out after which it no longer is
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,22 @@ class Sample:
 
     @property
     def duration(self) -> float:
-        """Return the job's: the median over ranks."""
-        return float(np.median(self.durations))
+        """Return the job's: what more than half of the ranks took at least; a few say nothing."""
+        middle = (len(self.durations) - 1) // 2
+        return float(np.partition(self.durations, middle)[middle])
+
+    @property
+    def work(self) -> Array | None:
+        """Return what there was to do, [ranks, kinds]; None where nothing is known."""
+        kinds = [kind for kind in (self.tokens, self.squares, self.load) if kind is not None]
+        return np.column_stack(kinds) if kinds else None
+
+    def scaled(self, factor: float) -> Sample:
+        """Return the sample with the durations of the usual work; `factor` is that of its own to it.
+
+        The parts are left: attribution takes each rank's own work out of them.
+        """
+        return replace(self, durations=self.durations / factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +84,16 @@ class Onset:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A slow job's verdict became clear, as known at `decided`."""
+    """A slow job's verdict changed, or it goes at another pace, as known at `decided`.
+
+    `ratio` is that of the latest stretch to the healthy level; `since` is where the pace changed, if it did.
+    """
 
     iteration: int  # of onset
     decided: int
     verdict: SlowVerdict
+    ratio: float
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +130,12 @@ class SlowDetector:
         self._recent: deque[Sample] = deque(maxlen=WINDOW)
         self._slow: deque[Sample] = deque(maxlen=SLOW_WINDOW)
         self._onset: int | None = None
+        self._ratio = 1.0  # at which the baseline sees the job
         self._verdict = SlowVerdict(SlowKind.UNCLEAR)
-        self._blamed_from_start: tuple[int, ...] = ()
-        self._calm = 0
+        self._settled = False  # the verdict names somebody, and stands on the latest pace
+        self._from_start = FromStart(self._ranks, self._roles, self._nodes)
+        self._workload: Workload | None = None
+        self._weighed = False  # whether it was tried
         self._seen = 0
 
     def work_changed(self) -> None:
@@ -123,44 +145,95 @@ class SlowDetector:
 
     def feed(self, sample: Sample) -> list[SlowEvent]:
         """Take the next iteration; return what it decided."""
-        if sample.irregular or not sample.duration > 0:
+        if sample.irregular or not sample.duration > 0 or (usual := self._usual(sample)) is None:
             return []
+        sample = usual
         change, learned = self._baseline.feed(sample.duration)
         self._seen += 1
         if self._seen <= self._baseline.settings.warm_up:
             return []
         self._recent.append(sample)
-        if change is Change.FASTER:
-            return self._faster(sample)
+        if change is not None:
+            return self._changed(change, sample)
         if learned:
             self._healthy.append(sample)
-        if change is Change.ONSET:
-            return [self._begin(sample)]
-        if change is Change.RELIEF:
-            return [self._end(sample)]
+            self._weigh()
         return self._judge_again(sample) if self._onset is not None else self._compare_peers(sample)
 
-    def _faster(self, sample: Sample) -> list[SlowEvent]:
-        self._healthy.clear()
-        blamed, self._blamed_from_start = self._blamed_from_start, ()
-        return [Relief(self._recent[0].iteration, sample.iteration, from_start=True)] if blamed else []
+    def _usual(self, sample: Sample) -> Sample | None:
+        """Return the sample as with the usual work; None where that cannot be told."""
+        if self._workload is None:
+            return sample
+        work = sample.work
+        if work is None or work.shape[1] != len(self._workload.rates):
+            return None
+        return sample.scaled(self._workload.factor(work))
 
-    def _begin(self, sample: Sample) -> Onset:
+    def _weigh(self) -> None:
+        """Learn once, when the baseline freezes, what the work explains; the pace is then learned anew."""
+        if self._weighed or len(self._healthy) < self._baseline.settings.settle:
+            return
+        self._weighed = True
+        works = [sample.work for sample in self._healthy]
+        known = [work for work in works if work is not None]
+        if len(known) < len(works) or len({work.shape for work in known}) > 1:
+            return
+        self._workload = learn(_durations(self._healthy), np.stack(known))
+        if self._workload is None:
+            return
+        for samples in (self._healthy, self._recent):
+            usual = [one for sample in samples if (one := self._usual(sample)) is not None]
+            samples.clear()
+            samples.extend(usual)
+        self._baseline.relearn(warm_up=False)
+        for sample in self._healthy:
+            self._baseline.feed(sample.duration)
+
+    def _changed(self, change: Change, sample: Sample) -> list[SlowEvent]:
+        before, self._ratio = self._ratio, self._baseline.ratio
+        if change is Change.FASTER:
+            self._healthy.clear()
+            over = self._from_start.forget()
+            return [Relief(self._recent[0].iteration, sample.iteration, from_start=True)] if over else []
         samples = list(self._recent)
-        level = self._baseline.level
-        change = locate_onset(_durations(samples), level, self._baseline.noise)
-        self._slow = deque(samples[min(change.at, len(samples) - 1) :], maxlen=SLOW_WINDOW)
+        level, noise = self._baseline.level * before, self._baseline.noise
+        durations = _durations(samples)
+        if change is Change.RELIEF:
+            found = locate_relief(durations, self._baseline.level, noise)
+        elif self._ratio < before:
+            found = locate_onset(1 / durations, 1 / level, noise)
+        else:
+            found = locate_onset(durations, level, noise)
+        stretch = samples[min(found.at, len(samples) - 1) :]
+        self._recent.clear()
+        self._recent.extend(stretch)
+        if change is Change.RELIEF:
+            self._onset = None
+            return [Relief(stretch[0].iteration, sample.iteration)]
+        self._slow = deque(stretch, maxlen=SLOW_WINDOW)
+        return [
+            self._begin(sample, found.confidence)
+            if change is Change.ONSET
+            else self._shift(sample, stretch[0])
+        ]
+
+    def _begin(self, sample: Sample, certainty: float) -> Onset:
         self._onset = self._slow[0].iteration
         self._verdict = self._attribute()
-        ratio = float(np.median(_durations(self._slow))) / level
-        return Onset(self._onset, sample.iteration, self._verdict, ratio, change.confidence)
+        self._settled = _names(self._verdict)
+        return Onset(self._onset, sample.iteration, self._verdict, self._pace(), certainty)
 
-    def _end(self, sample: Sample) -> Relief:
-        samples = list(self._recent)
-        change = locate_relief(_durations(samples), self._baseline.level, self._baseline.noise)
-        self._onset = None
-        self._recent.clear()
-        return Relief(samples[min(change.at, len(samples) - 1)].iteration, sample.iteration)
+    def _shift(self, sample: Sample, first: Sample) -> Update:
+        """Tell another pace of the slow job; who was named stays named until the new stretch names others."""
+        verdict = self._attribute()
+        self._settled = _names(verdict)
+        if self._settled or not _names(self._verdict):
+            self._verdict = verdict
+        onset = self._onset if self._onset is not None else first.iteration
+        return Update(onset, sample.iteration, self._verdict, self._pace(), first.iteration)
+
+    def _pace(self) -> float:
+        return float(np.median(_durations(self._slow))) / self._baseline.level
 
     def _attribute(self) -> SlowVerdict:
         return attribute(_stretch(self._healthy), _stretch(self._slow), self._ranks, self._nodes)
@@ -168,51 +241,34 @@ class SlowDetector:
     def _judge_again(self, sample: Sample) -> list[SlowEvent]:
         """Look again while nobody is named: a slow start of evidence, or one that others' noise hid."""
         self._slow.append(sample)
-        if self._onset is None or self._verdict.culprits or self._verdict.link:
+        if self._onset is None or self._settled:
             return []
         verdict = self._attribute()
-        names = bool(verdict.culprits or verdict.link)
+        self._settled = _names(verdict)
         becomes_clear = self._verdict.kind is SlowKind.UNCLEAR and verdict.kind is not SlowKind.UNCLEAR
-        if not (names or becomes_clear):
+        if not (self._settled or becomes_clear) or _same(verdict, self._verdict):
             return []
         self._verdict = verdict
-        return [Update(self._onset, sample.iteration, verdict)]
+        return [Update(self._onset, sample.iteration, verdict, self._pace())]
 
     def _compare_peers(self, sample: Sample) -> list[SlowEvent]:
         samples = list(self._recent)[-START_WINDOW:]
         if len(samples) < START_WINDOW:
             return []
-        stretch = _stretch(samples)
-        found = outliers(stretch.busy, stretch.waiting, stretch.durations, self._roles)
-        culprits = tuple(self._ranks[one.position] for one in found)
-        if self._blamed_from_start:
-            return self._watch_blamed(sample, culprits)
-        names = {self._nodes.get(rank) for rank in culprits}
-        if not culprits or (len(culprits) > 1 and (len(names) > 1 or None in names)):
+        outlier = self._from_start.feed(_stretch(samples))
+        if self._from_start.over():
+            return [Relief(sample.iteration, sample.iteration, from_start=True)]
+        if outlier is None:
             return []
-        self._blamed_from_start = culprits
-        return [_from_start(sample, samples[0].iteration, culprits, found)]
-
-    def _watch_blamed(self, sample: Sample, culprits: tuple[int, ...]) -> list[SlowEvent]:
-        self._calm = 0 if set(culprits) & set(self._blamed_from_start) else self._calm + 1
-        if self._calm < CALM:
-            return []
-        self._blamed_from_start, self._calm = (), 0
-        return [Relief(sample.iteration, sample.iteration, from_start=True)]
+        return [Onset(samples[0].iteration, sample.iteration, *outlier, from_start=True)]
 
 
-def _from_start(sample: Sample, first: int, culprits: tuple[int, ...], found: Sequence[Outlier]) -> Onset:
-    surplus = max(one.surplus for one in found)
-    ratio = max(one.ratio for one in found)
-    verdict = SlowVerdict(
-        SlowKind.NON_COMMUNICATION,
-        culprits,
-        share=min(1.0, surplus / sample.duration),
-        excess={rank: one.surplus for rank, one in zip(culprits, found, strict=True)},
-        confidence=min(0.9, ratio - 0.6),
-        evidence={"own time to the median of peers": ratio, "seconds an iteration lost": surplus},
-    )
-    return Onset(first, sample.iteration, verdict, ratio, from_start=True)
+def _names(verdict: SlowVerdict) -> bool:
+    return bool(verdict.culprits or verdict.link)
+
+
+def _same(one: SlowVerdict, other: SlowVerdict) -> bool:
+    return (one.kind, one.culprits, one.link) == (other.kind, other.culprits, other.link)
 
 
 def _durations(samples: Iterable[Sample]) -> Array:
@@ -222,10 +278,13 @@ def _durations(samples: Iterable[Sample]) -> Array:
 def _stretch(samples: Iterable[Sample]) -> Stretch:
     samples = list(samples)
     common = set.intersection(*(set(sample.edges) for sample in samples)) if samples else set()
+    works = [work for sample in samples if (work := sample.work) is not None]
+    known = len(works) == len(samples) and len({work.shape for work in works}) == 1
     return Stretch(
         _durations(samples),
         np.stack([sample.busy for sample in samples]),
         np.stack([sample.waiting for sample in samples]),
         np.stack([sample.transfer for sample in samples]),
         {edge: np.array([sample.edges[edge] for sample in samples]) for edge in common},
+        np.stack(works) if known else None,
     )
