@@ -45,9 +45,9 @@ def test_a_table_without_end_is_cut_and_counted(slow: list[ev.Event]) -> None:
 def test_a_pair_in_the_world_is_named_by_its_ranks(slow: list[ev.Event]) -> None:
     event = next(one for one in slow if isinstance(one, ev.Narrowed))
     pair = ev.GroupTime(group="world", ranks=[2, 6], cohort=0, seconds=2.0, expected=1.0, bytes=0)
-    story = tell([replace(one, groups=[pair]) if one is event else one for one in slow])
+    story = tell([replace(one, groups=[pair, *one.groups]) if one is event else one for one in slow])
     (narrowed,) = search(story, story.findings[1], "en").narrowed
-    assert narrowed.tables[0].rows[0].line == "world, rank 2, 6: 2 s, expected 1 s (2.00x)"
+    assert narrowed.tables[0].rows[0].line == "world, rank 2 -> 6: 2 s, expected 1 s (2.00x)"
 
 
 def test_a_run_without_answers_has_nothing_to_show(demo: list[ev.Event]) -> None:

@@ -31,6 +31,13 @@ class Application:
 
 def applications(story: Story) -> list[Application]:
     """Return what was applied, in order; another plan of the same strategy is another application."""
+    if "applications" not in story.memo:
+        story.memo["applications"] = _applications(story)
+    found: list[Application] = story.memo["applications"]
+    return found
+
+
+def _applications(story: Story) -> list[Application]:
     done: list[Application] = []
     in_force: dict[tuple[int, str], Application] = {}
     for at, event in sorted(story.adapted, key=lambda entry: entry[0]):

@@ -78,6 +78,14 @@ def under(incarnation: Incarnation, raised: Raised) -> Mask:
 
 def course(story: Story, incarnation: Incarnation) -> Course | None:
     """Return the course of an incarnation; None where nothing was wrong, or nothing was healthy before."""
+    key = ("course", incarnation.number)
+    if key not in story.memo:
+        story.memo[key] = _course(story, incarnation)
+    found: Course | None = story.memo[key]
+    return found
+
+
+def _course(story: Story, incarnation: Incarnation) -> Course | None:
     log = incarnation.iterations
     durations, times = log.durations, log.times
     mine = [one for one in applications(story) if one.incarnation == incarnation.number]
@@ -100,14 +108,33 @@ def _without(
 ) -> Floats:
     """Return what each iteration would have lost had nothing been done."""
     would, level = excess.copy(), float("nan")
+    own = _OwnTime(incarnation, max(first - _HEALTHY, 0))
+    healthy = np.arange(len(excess)) < first
     treated = _union(covered.values(), len(excess))
     for one, mask in covered.items():
         raised = story.findings.get(one.finding) if one.finding is not None else None
         slow = _slow_before(incarnation, one, raised) & ~treated
         level = float(np.median(excess[slow])) if slow.any() else level
         would[mask] = 0.0
-        would[_present(incarnation, raised, slow, mask, first)] = level
+        ranks = culprits(raised.finding.subject) if raised else []
+        present = still_slow(own.of(ranks), healthy, slow, mask) if ranks else mask
+        would[present] = level
     return would
+
+
+class _OwnTime:
+    """Look the own time of slow workers up once, from an iteration on."""
+
+    def __init__(self, incarnation: Incarnation, since: int) -> None:
+        self._log, self._since = incarnation.iterations, since
+        self._known: dict[tuple[int, ...], Floats] = {}
+
+    def of(self, ranks: list[int]) -> Floats:
+        """Return the longest own time of some ranks by iteration; NaN before the first that is looked at."""
+        key = tuple(ranks)
+        if key not in self._known:
+            self._known[key] = self._log.busy_of(ranks, self._since)
+        return self._known[key]
 
 
 def _slow_before(incarnation: Incarnation, one: Application, raised: Raised | None) -> Mask:
@@ -116,16 +143,6 @@ def _slow_before(incarnation: Incarnation, one: Application, raised: Raised | No
         return np.zeros(len(incarnation.iterations), dtype=np.bool_)
     log = incarnation.iterations
     return np.asarray((log.numbers >= raised.iteration) & (log.times <= one.start))
-
-
-def _present(incarnation: Incarnation, raised: Raised | None, slow: Mask, under_it: Mask, first: int) -> Mask:
-    """Return the iterations under a strategy in which the cause was still there."""
-    ranks = culprits(raised.finding.subject) if raised else []
-    if not ranks:
-        return under_it
-    healthy = np.arange(len(under_it)) < first
-    busy = incarnation.iterations.busy_of(ranks, max(first - _HEALTHY, 0))
-    return still_slow(busy, healthy, slow, under_it)
 
 
 def total(story: Story, incarnation: Incarnation) -> Balance | None:

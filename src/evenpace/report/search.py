@@ -13,6 +13,7 @@ from evenpace.terms import say
 from evenpace.terms.spelling import duration, line, percent, ranges, size
 from evenpace.watch import events as ev
 
+_PAIR = 2
 _ROWS = 32  # of a table
 _MARKED = 1.1  # times the expected from which a row is marked
 
@@ -114,9 +115,12 @@ def _narrowed(at: float, event: ev.Narrowed, node_of: NodeOf, lang: str) -> Meas
 def _group(one: ev.GroupTime, event: ev.Narrowed, lang: str) -> Row:
     last = "" if one.last is None else f"rank {one.last} ({percent(one.share_last)})"
     took, expected = duration(one.seconds), duration(one.expected)
+    several = len({rank for group in event.groups for rank in group.ranks}) > _PAIR
     named = f"[{','.join(map(str, one.ranks))}]" in one.group
-    name = line(one.group) if named else f"{line(one.group)}, rank {ranges(one.ranks)}"
-    cells = [line(one.group), ranges(one.ranks), took, expected, ratio(one), size(one.bytes), last]
+    pair = len(one.ranks) == _PAIR and several and not named
+    ranks = f"{one.ranks[0]} -> {one.ranks[1]}" if pair else ranges(one.ranks)
+    name = line(one.group) if named else f"{line(one.group)}, rank {ranks}"
+    cells = [line(one.group), ranks, took, expected, ratio(one), size(one.bytes), last]
     told = _line(name, one, lang)
     told = say("report-measured-last", lang, measured=told, last=last) if last else told
     late = event.cause != "link" and one.last in event.suspects

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from evenpace.findings import Finding, Severity
 from evenpace.report.iterations import IterationLog
@@ -96,6 +97,9 @@ class Story:
     narrowed: list[tuple[float, ev.Narrowed]] = field(default_factory=list)
     probed: list[tuple[float, ev.Probed]] = field(default_factory=list)
     adapted: list[tuple[float, ev.Adapted]] = field(default_factory=list)
+    memo: dict[object, Any] = field(
+        default_factory=dict, compare=False
+    )  # sums that hold until the next event
     _closings: dict[int, Closing] = field(default_factory=dict)
 
     def add(self, event: ev.Event) -> None:
@@ -105,6 +109,7 @@ class Story:
             self.damaged += 1
             return
         self.events += 1
+        self.memo.clear()
         self.latest = at if self.latest is None else max(self.latest, at)
         self.started = at if self.started is None else min(self.started, at)
         _fold(self, at, event)
