@@ -72,6 +72,13 @@ def test_who_is_set_apart_is_named_where_transfers_hide_it() -> None:
     assert (named.kind, named.culprits) == (SlowKind.NON_COMMUNICATION, (1,))
 
 
+def test_a_link_to_who_is_stopped_is_not_slow() -> None:
+    verdict = SlowVerdict(SlowKind.COMMUNICATION, link=(0, 1), excess={0: 0.0, 1: 0.01}, lost=0.2)
+    named = single_out(verdict, (1,))
+    assert named is not None
+    assert (named.kind, named.culprits, named.link) == (SlowKind.NON_COMMUNICATION, (1,), None)
+
+
 def test_who_is_set_apart_beside_a_culprit_is_named_with_it() -> None:
     verdict = SlowVerdict(SlowKind.NON_COMMUNICATION, (1,), excess={0: 0.0, 1: 0.2, 2: 0.05}, lost=0.2)
     named = single_out(verdict, (1, 2))
@@ -88,7 +95,7 @@ def test_who_is_set_apart_beside_a_culprit_is_named_with_it() -> None:
         (SlowVerdict(SlowKind.UNCLEAR, excess={0: 0.09, 1: 0.05}, lost=0.2), (1,)),
         (SlowVerdict(SlowKind.UNCLEAR, excess={0: -0.01, 1: -0.05}, lost=0.2), (0,)),
         (SlowVerdict(SlowKind.THROUGHPUT, excess={0: 0.1, 1: 0.2}, lost=0.2), (1,)),
-        (SlowVerdict(SlowKind.COMMUNICATION, link=(0, 1), excess={0: 0.0, 1: 0.2}, lost=0.2), (1,)),
+        (SlowVerdict(SlowKind.COMMUNICATION, link=(0, 1), excess={0: 0.0, 1: 0.0, 2: 0.1}, lost=0.2), (2,)),
         (SlowVerdict(SlowKind.UNCLEAR), (1,)),
     ],
 )

@@ -130,14 +130,17 @@ def _pair(edges: Sequence[EdgeGrowth]) -> EdgeGrowth | None:
 def _link(case: _Case) -> SlowVerdict | None:
     """Name a single pair that explains most of what is lost, while nobody's own time grew as much.
 
-    Where both directions are slow, it may as well be one of the two ranks: then neither may have grown.
+    A rank that is stopped or starved takes late what is sent to it: the own time of the two may hardly grow, and
+    where both directions are slow, nobody's.
     """
     hot, growth = case.hot(), case.growth
     link = _pair(hot)
-    if link is None or link.growth < MOST * growth.job or link.errors < CERTAIN or not _is_large(growth):
+    certain = CERTAIN if growth.iterations >= ENOUGH else 2 * CERTAIN
+    if link is None or link.growth < MOST * growth.job or link.errors < certain or not _is_large(growth):
         return None
-    own = max(0.0, float(growth.busy.max()))
-    if own >= (RIVAL * link.growth if len(hot) == 1 else SLIGHT * growth.job):
+    ends = max(float(growth.busy[list(case.ranks).index(rank)]) for rank in link.edge)
+    most = RIVAL * link.growth if len(hot) == 1 else SLIGHT * growth.job
+    if ends >= NOTABLE * link.growth or float(growth.busy.max()) >= most:
         return None
     return replace(
         case.verdict(SlowKind.COMMUNICATION, **{"growth of the pair's transfer": link.growth}),

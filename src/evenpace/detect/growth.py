@@ -32,7 +32,10 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Medians of the slow stretch minus those of the healthy one; seconds an iteration, an array: by rank."""
+    """Medians of the slow stretch minus those of the healthy one; seconds an iteration, an array: by rank.
+
+    Where most ranks' own time fell, `busy` is what a rank's grew by beside theirs.
+    """
 
     job: float
     job_relative: float  # to the healthy iteration
@@ -68,7 +71,8 @@ def measure_growth(healthy: Stretch, slow: Stretch) -> Growth:
         own, now = level(own, now, healthy.work, slow.work)
     job, job_error = difference(healthy.durations, slow.durations)
     busy, busy_error = difference(own, now)
-    usual = np.median(own, axis=0)
+    eased = min(0.0, float(np.median(busy)))  # who waits leaves the processor, or the memory, to the others
+    busy, usual = busy - eased, np.median(own, axis=0)
     moved = np.median(healthy.transfer, axis=1)
     return Growth(
         job=float(job),
@@ -79,7 +83,7 @@ def measure_growth(healthy: Stretch, slow: Stretch) -> Growth:
         busy_relative=busy / np.maximum(usual, 1e-9),
         waiting=difference(healthy.waiting, slow.waiting)[0],
         transfer=difference(healthy.transfer, slow.transfer)[0],
-        by_iteration=now - usual,
+        by_iteration=now - usual - eased,
         transfer_steady=float(np.mean(np.median(slow.transfer, axis=1) > np.quantile(moved, 0.95))),
     )
 

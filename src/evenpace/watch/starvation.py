@@ -74,14 +74,26 @@ def set_apart(workers: Sequence[Worker], since_ns: int) -> tuple[int, ...]:
 def single_out(verdict: SlowVerdict, apart: tuple[int, ...]) -> SlowVerdict | None:
     """Name those whom the kernel sets apart, where all transfers wait for them and so prove nothing.
 
-    None where the own time of another grew most, or where those who are named already are not among them.
+    None where the own time of another grew most, or where those who are named already are not among them. A
+    link to one of them is not slow: who is stopped takes late what is sent to it.
     """
-    if verdict.link or verdict.kind is SlowKind.THROUGHPUT or not verdict.excess:
+    if verdict.kind is SlowKind.THROUGHPUT or not verdict.excess:
         return None
+    if verdict.link:
+        return _named(verdict, apart) if {*verdict.link} & {*apart} and not verdict.culprits else None
     grown = [verdict.excess.get(rank, 0.0) for rank in apart]
     if not {*verdict.culprits} < {*apart} or min(grown) <= 0 or max(grown) < max(verdict.excess.values()):
         return None
-    share = min(1.0, max(grown) / verdict.lost) if verdict.lost > 0 else 0.0
+    return _named(verdict, apart)
+
+
+def _named(verdict: SlowVerdict, culprits: tuple[int, ...]) -> SlowVerdict:
     return replace(
-        verdict, kind=SlowKind.NON_COMMUNICATION, culprits=apart, share=share, confidence=0.8, missing=()
+        verdict,
+        kind=SlowKind.NON_COMMUNICATION,
+        culprits=culprits,
+        link=None,
+        share=min(1.0, max(verdict.excess.get(rank, 0.0) for rank in culprits) / max(verdict.lost, 1e-9)),
+        confidence=0.8,
+        missing=(),
     )
