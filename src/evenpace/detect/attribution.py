@@ -130,8 +130,8 @@ def _pair(edges: Sequence[EdgeGrowth]) -> EdgeGrowth | None:
 def _link(case: _Case) -> SlowVerdict | None:
     """Name a single pair that explains most of what is lost, while nobody's own time grew as much.
 
-    A rank that is stopped or starved takes late what is sent to it: the own time of the two may hardly grow, and
-    where both directions are slow, nobody's.
+    A rank that is stopped or starved takes late what is sent to it: the own time of the two may hardly grow,
+    and where both directions are slow, nobody's.
     """
     hot, growth = case.hot(), case.growth
     link = _pair(hot)
