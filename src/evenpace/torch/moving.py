@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.distributed as dist
-
-from evenpace.torch import states
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,36 +31,33 @@ class Move:
         ]
 
 
-def exchange(
-    moves: Sequence[Move], description: bytes, tensors: list[torch.Tensor], control: dist.ProcessGroup
-) -> Any:
-    """Carry out the moves that concern this rank; return the states that it received, None where none.
+def described(moves: Sequence[Move], own: bytes, control: dist.ProcessGroup) -> bytes:
+    """Exchange the descriptions of states (`states.packed`) over a CPU group; return what comes to this rank.
 
-    `description` and `tensors` are its own state (`states.packed`). Descriptions go over `control`, a CPU
-    group; tensors over the default group. Every rank has to call it.
+    Every rank has to call it; nothing comes to one that has no move.
     """
-    rank = dist.get_rank()
-    targets = [move.target for move in moves if move.source == rank]
-    source = next((move.source for move in moves if move.target == rank), None)
-    theirs = _described(targets, source, description, control)
-    operations = [dist.P2POp(dist.isend, tensor, to) for to in targets for tensor in tensors]
-    received = None
-    if source is not None:
-        received, empty = states.unpacked(theirs, _device(tensors))
-        operations += [dist.P2POp(dist.irecv, tensor, source) for tensor in empty]
-    if operations:
-        for work in dist.batch_isend_irecv(operations):
-            work.wait()
-    return received
-
-
-def _described(targets: list[int], source: int | None, own: bytes, control: dist.ProcessGroup) -> bytes:
-    """Exchange descriptions: first how long they are."""
+    targets, source = _peers(moves)
     length = torch.zeros(1, dtype=torch.int64)
-    _both(targets, source, torch.tensor([len(own)]), length, control)
+    _both(targets, source, torch.tensor([len(own)]), length, control)  # first how long they are
     text = torch.empty(int(length), dtype=torch.uint8)
     _both(targets, source, torch.frombuffer(bytearray(own or b"-"), dtype=torch.uint8), text, control)
     return text.numpy().tobytes()
+
+
+def carried(moves: Sequence[Move], own: list[torch.Tensor], theirs: list[torch.Tensor]) -> None:
+    """Send this rank's tensors and receive into others, over the default group, as the moves have it."""
+    targets, source = _peers(moves)
+    operations = [dist.P2POp(dist.isend, tensor, to) for to in targets for tensor in own]
+    operations += [dist.P2POp(dist.irecv, tensor, source) for tensor in theirs]
+    for work in dist.batch_isend_irecv(operations) if operations else ():
+        work.wait()
+
+
+def _peers(moves: Sequence[Move]) -> tuple[list[int], int | None]:
+    """Return whom this rank sends to, and from whom it receives."""
+    rank = dist.get_rank()
+    source = next((move.source for move in moves if move.target == rank), None)
+    return [move.target for move in moves if move.source == rank], source
 
 
 def _both(
@@ -74,8 +68,3 @@ def _both(
         work.append(dist.irecv(theirs, source, group=group))
     for one in filter(None, work):
         one.wait()
-
-
-def _device(tensors: list[torch.Tensor]) -> torch.device:
-    """Return where this rank keeps its state."""
-    return next((one.device for one in tensors if one.device.type != "cpu"), torch.device("cpu"))

@@ -19,7 +19,7 @@ import torch.distributed as dist
 
 from evenpace.torch import states, telling
 from evenpace.torch.agreement import Agreement
-from evenpace.torch.moving import Move, exchange
+from evenpace.torch.moving import Move, carried, described
 
 _PATIENCE = timedelta(minutes=30)
 _OFFERED_AT = 3  # the step by which optimizers have made their state
@@ -96,32 +96,36 @@ class Positions:
     def _change(self, positions: tuple[int, ...]) -> bool:
         """Take new positions; tell whether it was possible for all ranks. If not, nothing has changed."""
         moves = Move.all(self.positions, positions, self.data)
-        mine = next((move for move in moves if move.target == dist.get_rank()), None)
-        built, why = None, ""
-        description, tensors = b"", list[torch.Tensor]()
-        try:
-            if mine is not None:
-                built = self._build(mine.stage)
-            if any(move.source == dist.get_rank() for move in moves):
-                description, tensors = states.packed(self.parts)
-        except Exception as error:  # of any rank keeps all from moving; training goes on as it is
-            why = f"{type(error).__name__}: {error}"
-        if not self._all_agree(why):
+        if moves and not self._moved(moves):
             return False
-        if moves:
-            received = exchange(moves, description, tensors, self._control)
-            if built is not None:
-                for name, part in built.items():
-                    part.load_state_dict(received[name])
-                self.parts = built
         self.positions = positions
         self._regroup()
         self._offer(self._gathered(states.size(self.parts)))
         return True
 
-    def _all_agree(self, why: str) -> bool:
-        """Tell whether nobody has a reason not to."""
-        if why:
+    def _moved(self, moves: list[Move]) -> bool:
+        """Carry states out; tell whether all ranks could. What may fail is done before, and agreed upon."""
+        stage = next((move.stage for move in moves if move.target == dist.get_rank()), None)
+        ready = _Ready()
+        if not self._all_do(lambda: ready.pack(self.parts, None if stage is None else self._build(stage))):
+            return False
+        theirs = described(moves, ready.description, self._control)
+        if not self._all_do(lambda: ready.make_room(theirs)):
+            return False
+        carried(moves, ready.tensors, ready.empty)
+        if ready.built is not None:
+            for name, part in ready.built.items():
+                part.load_state_dict(ready.states[name])
+            self.parts = ready.built
+        return True
+
+    def _all_do(self, what: Callable[[], None]) -> bool:
+        """Do something that may fail; tell whether it succeeded on all ranks."""
+        why = ""
+        try:
+            what()
+        except Exception as error:  # of any rank keeps all from moving; training goes on as it is
+            why = f"{type(error).__name__}: {error}"
             sys.stderr.write(f"evenpace: rank {dist.get_rank()} cannot change its position: {why}\n")
         able = torch.tensor([not why], dtype=torch.int64)
         dist.all_reduce(able, dist.ReduceOp.MIN, group=self._control)
@@ -171,6 +175,27 @@ class Positions:
         return "" if each_once else "not every position has one rank"
 
 
+class _Ready:
+    """What a move needs of this rank: its own state, and the new stage with room for the state to come."""
+
+    def __init__(self) -> None:
+        self.description, self.tensors, self.empty = b"", list[torch.Tensor](), list[torch.Tensor]()
+        self.built: states.Parts | None = None
+        self.states: Any = None
+
+    def pack(self, parts: states.Parts, built: states.Parts | None) -> None:
+        """Describe the state of `parts`; `built` is the new stage, None where this rank keeps its own."""
+        self.description, self.tensors = states.packed(parts)
+        self.built = built
+
+    def make_room(self, theirs: bytes) -> None:
+        """Allocate the state that was described to this rank."""
+        if self.built is not None:
+            device = next((one.device for one in self.tensors if one.device.type != "cpu"), _CPU)
+            self.states, self.empty = states.unpacked(theirs, device)
+
+
+_CPU = torch.device("cpu")
 _CHOOSES_ORDER = "sort_ranks" in inspect.signature(dist.new_group).parameters
 
 
