@@ -58,6 +58,7 @@ def _read(source: str, file: Any, progress: Progress | None) -> Trace:
     numbers: dict[str, list[Floats]] = {name: [] for name in NUMBERS if name in names}
     done = 0
     for batch in file.iter_batches(_BATCH, columns=list(dict.fromkeys(wanted))):
+        batch.validate(full=True)  # a damaged file may point outside of its own names
         kinds.append(_kinds(source, batch.column("optype"), codes))
         for name, parts in numbers.items():
             parts.append(_numbers(source, name, batch.column(name)))
