@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from evenpace.locate.colouring import colour
-from evenpace.locate.peers import level, peers
+from evenpace.locate.peers import Peers, level, peers
 
 Edge = tuple[int, int]
 SLOW = 1.5  # times what was to be expected: transfers over RDMA vary by 0.29 in health (Falcon, table 2)
@@ -105,7 +105,8 @@ def judge_links(
     verdicts = []
     both = zip(times, places, peers(seconds, places), peers(seconds, kind), strict=True)
     for time, place, beside, alike in both:
-        its_peers = beside if counts[place] > _ENOUGH else alike
+        middle = beside.median if counts[place] > _ENOUGH else alike.median
+        its_peers = Peers(middle, max(beside.spread, alike.spread))
         usual = level(its_peers, healthy.get(time.link), time.seconds, SLOW)
         verdicts.append(LinkVerdict(time.link, time.seconds, usual.expected, usual.slow(time.seconds)))
     return verdicts

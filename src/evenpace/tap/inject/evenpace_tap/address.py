@@ -1,4 +1,4 @@
-"""The address on which the job's backend talks: that is where links are measured."""
+"""Where a worker is: its machine, and the address on which the job's backend talks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ import struct
 VARIABLES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 LOOPBACK = "127.0.0.1"
 _SIOCGIFADDR = 0x8915
+
+
+def host() -> str:
+    """Return a word for the machine, the same in all containers on it: the boot of its kernel."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123
+            return file.read().strip()
+    except OSError:
+        return os.uname().nodename
 
 
 def own_address() -> str:

@@ -7,48 +7,83 @@ CUDA path was run against a torch that plays one, never on a GPU.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from .patience import Patience
 
 _SEED = 20240607
-_CPU_SIZE, _GPU_SIZE = 1280, 4096  # rows and columns: some 30 ms on a core, 0.3 ms on a GPU
-_REPETITIONS = 7
-_FEWEST = 3
-_AT_ONCE = 20  # products between two events: one is too short to time
+_CPU_SIZE, _GPU_SIZE = 1024, 4096  # rows and columns: some 15 ms on a core, 0.3 ms on a GPU
+_CPU_SECONDS = 0.08  # of products in a row: a worker that gets its time in pieces shows
+_GPU_AT_ONCE, _GPU_REPETITIONS = 20, 7
 _FREE_BYTES = 1 << 30  # below that a GPU's memory is left to the training
 _FLOAT8 = (8, 9)  # compute capability
 
-Timed = Callable[[], float]
+
+@dataclass
+class _Product:
+    """One format: `multiply` writes into `out`; `first` is what came out at the first time."""
+
+    name: str
+    multiply: Callable[[], Any]
+    out: Any
+    first: Any = None
 
 
-def measure(seconds: float, patience: Patience) -> dict[str, Any]:
-    """Return the median and the least seconds by format, and how many values were wrong.
+class Arithmetic:
+    """Measures again and again on the same numbers, and lets go of them with itself."""
 
-    Each format takes about `seconds`, and at least three products. `wrong` counts values that are not finite
-    or differ from those of the first product, bit by bit. Raises RuntimeError where torch does.
-    """
-    torch = sys.modules["torch"]
-    times: dict[str, list[float]] = {}
-    wrong = 0
-    with torch.no_grad():
-        for name, multiply, product in _products(torch):
-            multiply()  # the first also loads and chooses kernels
-            first = product.clone()
-            wrong += int((~torch.isfinite(first)).sum())
-            limit, times[name] = Patience(patience.left(seconds)), []
-            while len(times[name]) < _REPETITIONS and not (len(times[name]) >= _FEWEST and _over(limit)):
-                times[name].append(multiply())
-                wrong += _different(torch, product, first)
-    return {
-        "times": {name: median(some) for name, some in times.items()},
-        "least": {name: min(some) for name, some in times.items()},
-        "wrong": wrong,
-    }
+    def __init__(self) -> None:
+        self._torch: Any = sys.modules["torch"]
+        self._gpu = _on_gpu(self._torch)
+        self._products: list[_Product] | None = None
+
+    def measure(self, patience: Patience) -> dict[str, Any]:
+        """Return the seconds of one product by format, and how many values were wrong.
+
+        `wrong` counts values that are not finite or differ from the first product's, bit by bit. Raises
+        RuntimeError where torch does.
+        """
+        wrong, times = 0, {}
+        with self._torch.no_grad():
+            if self._products is None:
+                wrong += self._prepare()
+            for product in self._products or ():
+                patience.left()
+                times[product.name] = self._seconds_on_gpu(product) if self._gpu else _seconds(product)
+                wrong += self._different(product)
+        return {"times": times, "wrong": wrong}
+
+    def _prepare(self) -> int:
+        """Make the numbers and multiply once, which also loads the kernels; count values not finite."""
+        made = _on_cuda(self._torch) if self._gpu else [_on_cpu(self._torch)]
+        for product in made:
+            product.multiply()
+            product.first = product.out.clone()
+        self._products = made
+        return sum(int((~self._torch.isfinite(product.first)).sum()) for product in made)
+
+    def _seconds_on_gpu(self, product: _Product) -> float:
+        """Return the median of several rows of products."""
+        took = []
+        for _ in range(_GPU_REPETITIONS):
+            began, ended = (self._torch.cuda.Event(enable_timing=True) for _ in range(2))
+            began.record()
+            for _ in range(_GPU_AT_ONCE):
+                product.multiply()
+            ended.record()
+            ended.synchronize()
+            took.append(float(began.elapsed_time(ended)) / 1000 / _GPU_AT_ONCE)
+        return median(took)
+
+    def _different(self, product: _Product) -> int:
+        same = self._torch.equal(product.out, product.first)
+        return 0 if same else int((product.out != product.first).sum())
 
 
 def hardware() -> str:
@@ -60,9 +95,7 @@ def hardware() -> str:
 
 
 def at_once() -> int:
-    """Return how many workers of this node can measure without taking each other's cores; 0: any number."""
-    import os
-
+    """Return how many workers of this host can measure without taking each other's cores; 0: any number."""
     torch = sys.modules["torch"]
     return 0 if _on_gpu(torch) else max(len(os.sched_getaffinity(0)) // torch.get_num_threads(), 1)
 
@@ -71,66 +104,46 @@ def _on_gpu(torch: Any) -> bool:
     return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
 
 
-def _products(torch: Any) -> Iterator[tuple[str, Timed, Any]]:
-    """Yield each format's name, a function that multiplies and returns the seconds, and where to."""
-    if _on_gpu(torch):
-        if not torch.cuda.is_current_stream_capturing() and torch.cuda.mem_get_info()[0] >= _FREE_BYTES:
-            yield from _on_cuda(torch)
-        return
+def _seconds(product: _Product) -> float:
+    count, began = 0, time.perf_counter()
+    while time.perf_counter() - began < _CPU_SECONDS:
+        product.multiply()
+        count += 1
+    return (time.perf_counter() - began) / count
+
+
+def _on_cpu(torch: Any) -> _Product:
     left, right = _random(torch, _CPU_SIZE, "cpu", torch.float32)
-    product = torch.empty_like(left)
-    yield "float32", lambda: _timed(lambda: torch.mm(left, right, out=product)), product
+    out = torch.empty_like(left)
+    return _Product("float32", lambda: torch.mm(left, right, out=out), out)
 
 
-def _on_cuda(torch: Any) -> Iterator[tuple[str, Timed, Any]]:
+def _on_cuda(torch: Any) -> list[_Product]:
+    """Return what the GPU can do; nothing where its memory is full or a graph is being captured."""
+    if torch.cuda.is_current_stream_capturing() or torch.cuda.mem_get_info()[0] < _FREE_BYTES:
+        return []
     device = f"cuda:{torch.cuda.current_device()}"
     left, right = _random(torch, _GPU_SIZE, device, torch.bfloat16)
-    product = torch.empty_like(left)
-    yield "bf16", lambda: _timed_on_gpu(torch, lambda: torch.mm(left, right, out=product)), product
+    out = torch.empty_like(left)
+    made = [_Product("bf16", lambda: torch.mm(left, right, out=out), out)]
     able = hasattr(torch, "_scaled_mm") and hasattr(torch, "float8_e4m3fn")
     if able and torch.cuda.get_device_capability() >= _FLOAT8:
-        yield "fp8", *_float8(torch, left, right, device, product)
+        made.append(_float8(torch, left, right, device))
+    return made
 
 
-def _float8(torch: Any, left: Any, right: Any, device: str, product: Any) -> tuple[Timed, Any]:
+def _float8(torch: Any, left: Any, right: Any, device: str) -> _Product:
     one = torch.ones((), device=device, dtype=torch.float32)
     left, right = left.to(torch.float8_e4m3fn), right.to(torch.float8_e4m3fn).t()  # the second by columns
+    out = torch.empty(_GPU_SIZE, _GPU_SIZE, device=device, dtype=torch.bfloat16)
 
     def multiply() -> None:
-        torch._scaled_mm(left, right, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, out=product)
+        torch._scaled_mm(left, right, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, out=out)
 
-    return lambda: _timed_on_gpu(torch, multiply), product
+    return _Product("fp8", multiply, out)
 
 
 def _random(torch: Any, size: int, device: str, dtype: Any) -> tuple[Any, Any]:
     generator = torch.Generator(device=device).manual_seed(_SEED)
     made = [torch.randn(size, size, generator=generator, device=device, dtype=dtype) for _ in range(2)]
     return made[0], made[1]
-
-
-def _timed(multiply: Callable[[], Any]) -> float:
-    began = time.perf_counter()
-    multiply()
-    return time.perf_counter() - began
-
-
-def _timed_on_gpu(torch: Any, multiply: Callable[[], Any]) -> float:
-    began, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    began.record()
-    for _ in range(_AT_ONCE):
-        multiply()
-    ended.record()
-    ended.synchronize()
-    return float(began.elapsed_time(ended)) / 1000 / _AT_ONCE
-
-
-def _different(torch: Any, product: Any, first: Any) -> int:
-    return 0 if torch.equal(product, first) else int((product != first).sum())
-
-
-def _over(limit: Patience) -> bool:
-    try:
-        limit.left()
-    except TimeoutError:
-        return True
-    return False

@@ -25,7 +25,6 @@ class Session:
         node = os.environ.get("EVENPACE_NODE") or os.uname().nodename
         name = f"{node.replace('/', '_')}.{os.getpid()}{layout.RING_SUFFIX}"
         path = os.path.join(os.environ["EVENPACE_RING_DIR"], name)  # noqa: PTH118 (pathlib is slow to import)
-        self._node = node
         self.ring = Ring(path, node, layout.TAP_NATIVE)
         self.ring.set(world_size=_number("WORLD_SIZE"), local_rank=_number("LOCAL_RANK"))
         self.ending = Ending(self.ring, self._stop)
@@ -112,7 +111,7 @@ class Session:
         if optimizer is None:
             return
         steps = 0
-        pauses = Pauses(self.ring, self._node)
+        pauses = Pauses(self.ring)
 
         def count(*_: Any) -> None:
             nonlocal steps

@@ -28,9 +28,8 @@ _ADDRESS_SECONDS = 0.5
 class Pauses:
     """Looks after every optimizer step whether this is the one to pause at."""
 
-    def __init__(self, ring: Ring, node: str) -> None:
+    def __init__(self, ring: Ring) -> None:
         self._ring = ring
-        self._node = node
         self._path = ring.path.removesuffix(layout.RING_SUFFIX) + layout.PROBE_SUFFIX
         self._address = ""
         self._found = threading.Event()
@@ -76,7 +75,7 @@ class Pauses:
             "version": version,
             "rank": self._ring.get("rank"),
             "step": step,
-            "node": self._node,
+            "host": address.host(),
             "address": listener.getsockname()[:2] if listener is not None else None,
             "hardware": arithmetic.hardware(),
             "at_once": arithmetic.at_once(),
@@ -85,29 +84,27 @@ class Pauses:
     def _converse(
         self, controller: socket.socket, listener: socket.socket | None, patience: Patience
     ) -> None:
-        words = _Words(controller)
+        words, measuring = _Words(controller), arithmetic.Arithmetic()
         while (command := words.next(patience))["do"] != "go on":
             try:
-                answer = self._obey(command, listener, patience)
+                if command["do"] == "compute":
+                    answer = measuring.measure(patience)
+                else:
+                    answer = {"transfers": self._transfers(command["transfers"], listener, patience)}
             except (OSError, RuntimeError) as error:  # RuntimeError: what torch raises
                 answer = {"error": repr(error)[:500]}
             _say(controller, {"of": command["of"], **answer}, patience)
 
-    def _obey(
-        self, command: Mapping[str, Any], listener: socket.socket | None, patience: Patience
-    ) -> dict[str, Any]:
-        if command["do"] == "compute":
-            return arithmetic.measure(float(command["seconds"]), patience)
-        if command["do"] != "links":
-            raise ValueError(f"unknown: {command['do']}")
-        rank = self._ring.get("rank")
-        done: list[dict[str, Any]] = []
-        for one in command["transfers"]:
+    def _transfers(
+        self, asked: list[Mapping[str, Any]], listener: socket.socket | None, patience: Patience
+    ) -> list[dict[str, Any]]:
+        rank, done = self._ring.get("rank"), []
+        for one in asked:
             if one["source"] == rank:
                 done.append(transfer.send(one, patience))
             elif one["target"] == rank and listener is not None:
                 done.append(transfer.receive(listener, one, patience))
-        return {"transfers": done}
+        return done
 
 
 class _Words:

@@ -1,7 +1,8 @@
-"""One message over one link, by a TCP connection of our own between two paused workers.
+"""A stream over one link, by a TCP connection of our own between two paused workers.
 
-The target measures: the sender's own buffers would make a slow link look fast. The message is counted in
-slices; the first is for TCP to get up to speed, the median of the others is what stands.
+The target measures: the sender's own buffers would make a slow link look fast. It receives for a given time,
+in windows; the first is for TCP to get up to speed, the best of the others stands: what keeps a worker from
+its core for a moment is no property of the link.
 """
 
 from __future__ import annotations
@@ -11,13 +12,11 @@ import struct
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import pairwise
-from statistics import median
 from typing import Any
 
 from .patience import Patience
 
-_SLICES = 9
+_WINDOWS = 4
 _CHUNK = 1 << 20
 _TO_MEET = 1.0  # seconds until both ends must have found each other
 _NO_LINGER = struct.pack("ii", 1, 0)  # what is not sent yet is dropped, and disturbs no later pass
@@ -37,63 +36,42 @@ def listen(address: str) -> socket.socket:
 
 
 def send(transfer: Mapping[str, Any], patience: Patience) -> dict[str, Any]:
-    """Send until all is sent, or the target hangs up because its time is over."""
+    """Send until the target hangs up because its time is over."""
     host, port = transfer["address"]
-    left, chunk = int(transfer["bytes"]), memoryview(bytes(_CHUNK))
+    chunk = bytes(_CHUNK)
     patience = Patience(patience.left(float(transfer["seconds"]) + _TO_MEET))
     with socket.create_connection((str(host), int(port)), patience.left(_TO_MEET)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         connection.sendall(bytes.fromhex(transfer["token"]))
         with suppress(ConnectionError):
-            while left > 0:
+            while True:
                 connection.settimeout(patience.left())
-                left -= connection.send(chunk[:left])
-            connection.settimeout(patience.left())
-            connection.recv(1)  # the target hangs up
-    return {"unsent": left}
+                connection.send(chunk)
+    return {}
 
 
 def receive(listener: socket.socket, transfer: Mapping[str, Any], patience: Patience) -> dict[str, Any]:
-    """Receive for at most the seconds that the transfer may take; return bytes and seconds for all of it."""
-    most = int(transfer["bytes"])
+    """Receive for the seconds that the transfer takes; return how many bytes came in how many seconds."""
     with _accept(listener, bytes.fromhex(transfer["token"]), patience) as connection:
-        marks = _marks(connection, most, float(transfer["seconds"]), patience)
-    return {"received": marks[-1][1], "seconds": seconds_for(most, marks)}
+        seconds = patience.left(float(transfer["seconds"])) / _WINDOWS
+        windows = [_drain(connection, seconds) for _ in range(_WINDOWS)][1:]
+    received, took = max(windows, key=lambda window: window[0] / window[1])
+    return {"received": received, "seconds": took}
 
 
-def seconds_for(most: int, marks: list[tuple[float, int]]) -> float | None:
-    """Return what `most` bytes take, given when how many were there; None where nothing came."""
-    (began, _), (ended, received) = marks[0], marks[-1]
-    size = most // _SLICES
-    slices = [later[0] - earlier[0] for earlier, later in pairwise(marks[1:])]
-    whole = [one for one, mark in zip(slices, marks[2:], strict=True) if mark[1] % size == 0]
-    if len(whole) >= 3:
-        return median(whole) * _SLICES
-    return (ended - began) * most / received if received else None
-
-
-def _marks(
-    connection: socket.socket, most: int, seconds: float, patience: Patience
-) -> list[tuple[float, int]]:
-    """Note the time at the beginning, whenever another slice is whole, and at the end."""
+def _drain(connection: socket.socket, seconds: float) -> tuple[int, float]:
     chunk, received, began = bytearray(_CHUNK), 0, time.monotonic()
-    size = most // _SLICES
-    marks = [(began, 0)]
-    limit = Patience(min(seconds, patience.left()))
-    with suppress(TimeoutError, ConnectionError):
-        while received < most:
-            connection.settimeout(limit.left())
-            wanted = min(size - received % size, _CHUNK, most - received)
-            got = connection.recv_into(memoryview(chunk)[:wanted])
+    now, end = began, began + seconds
+    with suppress(TimeoutError):
+        while now < end:
+            connection.settimeout(end - now)
+            got = connection.recv_into(chunk)
             if not got:
-                break
+                raise ConnectionError("the source has hung up")
             received += got
-            if received % size == 0:
-                marks.append((time.monotonic(), received))
-    if marks[-1][1] != received or received == 0:
-        marks.append((time.monotonic(), received))
-    return marks
+            now = time.monotonic()
+    return received, time.monotonic() - began
 
 
 def _accept(listener: socket.socket, token: bytes, patience: Patience) -> socket.socket:
