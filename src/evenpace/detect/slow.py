@@ -199,11 +199,11 @@ class SlowDetector:
         level, noise = self._baseline.level * before, self._baseline.noise
         durations = _durations(samples)
         if change is Change.RELIEF:
-            found = locate_relief(durations, self._baseline.level, noise)
+            found = locate_relief(durations, self._baseline.level, noise, before)
         elif self._ratio < before:
-            found = locate_onset(1 / durations, 1 / level, noise)
+            found = locate_onset(1 / durations, 1 / level, noise, before / self._ratio)
         else:
-            found = locate_onset(durations, level, noise)
+            found = locate_onset(durations, level, noise, self._ratio / before)
         stretch = samples[min(found.at, len(samples) - 1) :]
         self._recent.clear()
         self._recent.extend(stretch)
@@ -224,10 +224,10 @@ class SlowDetector:
         return Onset(self._onset, sample.iteration, self._verdict, self._pace(), certainty)
 
     def _shift(self, sample: Sample, first: Sample) -> Update:
-        """Tell another pace of the slow job; who was named stays named until the new stretch names others."""
+        """Tell another pace of the slow job; who was named stays named while that is borne out."""
         verdict = self._attribute()
         self._settled = _names(verdict)
-        if self._settled or not _names(self._verdict):
+        if self._settled or not _bears_out(verdict, self._verdict):
             self._verdict = verdict
         onset = self._onset if self._onset is not None else first.iteration
         return Update(onset, sample.iteration, self._verdict, self._pace(), first.iteration)
@@ -265,6 +265,15 @@ class SlowDetector:
 
 def _names(verdict: SlowVerdict) -> bool:
     return bool(verdict.culprits or verdict.link)
+
+
+def _bears_out(verdict: SlowVerdict, named: SlowVerdict) -> bool:
+    """Tell whether those who were named before still take most more of their own time than the others do."""
+    if verdict.kind is not SlowKind.UNCLEAR or not _names(named):
+        return False
+    others = [excess for rank, excess in verdict.excess.items() if rank not in named.culprits]
+    own = [verdict.excess.get(rank, 0.0) for rank in named.culprits]
+    return not own or min(own) > max([0.0, *others])
 
 
 def _same(one: SlowVerdict, other: SlowVerdict) -> bool:
