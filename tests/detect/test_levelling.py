@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenpace.detect.fromstart import FromStart
+from evenpace.detect.growth import Stretch
 from evenpace.detect.levelling import level, level_peers, slopes
 
 
@@ -58,3 +60,15 @@ def test_a_few_long_iterations_teach_nothing():
     assert slopes(busy - np.median(busy, axis=0), work - np.median(work, axis=0)) == pytest.approx(
         [0.5], rel=0.1
     )
+
+
+@pytest.mark.parametrize(("known", "named"), [(False, (3,)), (True, ())])
+def test_experts_in_demand_are_not_slow_from_the_start(known, named):
+    """Rank 3 gets twice the tokens: without knowing that, it looks slow."""
+    rng = np.random.default_rng(7)
+    load = rng.uniform(0.8, 1.2, (15, 8, 1)) * np.where(np.arange(8) == 3, 2.0, 1.0)[:, None]
+    busy = (0.1 + load[:, :, 0]) * np.exp(rng.normal(0, 0.01, (15, 8)))
+    waiting = busy.max(axis=1, keepdims=True) - busy
+    stretch = Stretch((busy + waiting)[:, 0], busy, waiting, np.zeros((15, 8)), {}, load if known else None)
+    told = FromStart(range(8), ["w"] * 8, {rank: f"n{rank}" for rank in range(8)}).feed(stretch)
+    assert (told[0].culprits if told else ()) == named

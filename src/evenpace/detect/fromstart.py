@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.detect.growth import Stretch
+from evenpace.detect.levelling import level_peers
 from evenpace.detect.peers import Outlier, outliers
 
 WINDOW = 15  # iterations in which a rank must stand out to be slow from the start
@@ -30,7 +31,8 @@ class FromStart:
 
         The ratio is the rank's own time to its peers'. Where somebody was told, see `over`.
         """
-        found = outliers(stretch.busy, stretch.waiting, stretch.durations, self._roles)
+        busy = stretch.busy if stretch.work is None else level_peers(stretch.busy, stretch.work)
+        found = outliers(busy, stretch.waiting, stretch.durations, self._roles)
         culprits = tuple(self._ranks[one.position] for one in found)
         if self._blamed:
             self._calm = 0 if set(culprits) & set(self._blamed) else self._calm + 1
