@@ -12,10 +12,11 @@ from tests.watch.test_watcher import noisy
 from evenpace.collect.job.rings import Group
 from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.detect.comparable import Compared, Instances, Traffic, add_up
+from evenpace.detect.slow import Onset, Relief
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.terms import say
 from evenpace.terms.retell import retell
-from evenpace.watch.events import Event, FindingRaised, Iteration, Narrowed
+from evenpace.watch.events import Event, FindingClosed, FindingRaised, Iteration, Narrowed
 from evenpace.watch.groups import GroupBook
 from evenpace.watch.narrowing import TrafficBook, narrow
 
@@ -171,3 +172,22 @@ def test_work_records_do_not_disturb_the_iteration(tmp_path: Path) -> None:
     assert worker.tracker.period is not None
     assert worker.tracker.period.length == 3
     assert worker.tasks.between(job.now - 93 * MS, job.now) == (139, 10_000)
+
+
+def test_a_worker_and_a_link_are_two_findings_that_close_together(tmp_path: Path) -> None:
+    job = SimulatedJob(tmp_path)
+    job.iterate(40, noisy(2))
+    watcher = job.watcher
+    workers = [watcher.workers[rank] for rank in range(4)]
+    verdict = SlowVerdict(SlowKind.NON_COMMUNICATION, (3,), (0, 1), excess={3: 0.2}, lost=0.4, confidence=0.8)
+    saying = watcher.slow._say(Onset(38, 40, verdict, 2.0), workers, job.now, 0.0)
+    assert saying is not None
+    narrowing, *raised = watcher._told(saying, 0.0)
+    assert isinstance(narrowing, Narrowed)
+    assert [(one.id, one.finding.fault) for one in raised if isinstance(one, FindingRaised)] == [
+        (0, "non-communication-slow"),
+        (1, "communication-slow"),
+    ]
+    over = watcher.slow._say(Relief(50, 52), workers, job.now, 0.0)
+    assert over is not None
+    assert [type(event) for event in watcher._told(over, 0.0)] == [FindingClosed, FindingClosed]
