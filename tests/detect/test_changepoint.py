@@ -46,6 +46,14 @@ def test_one_long_iteration_does_not_attract_it():
     assert locate_onset(values, 1.0, 0.02).at == 12
 
 
+@settings(deadline=None)
+@given(st.integers(0, 1000), st.lists(st.integers(0, 30), max_size=2, unique=True))
+def test_long_ones_do_not_attract_it_where_the_new_level_is_known(seed, long):
+    values = stepped(seed, 40, count=52, factor=1.15, noise=0.01)
+    values[long] *= 3
+    assert abs(locate_onset(values, 1.0, 0.01, ratio=1.15).at - 40) <= 1
+
+
 def test_a_healthy_window_has_its_onset_at_the_end():
     assert locate_onset(np.full(10, 0.99), 1.0, 0.02).at == 10
 
