@@ -42,7 +42,11 @@ class MicroBatchStrategy:
             return None
         healthy = even(offer.total, len(offer.replicas))
         best = solve(
-            replicas.fixed, replicas.each, offer.total, present=[int(one) for one in replicas.counts]
+            replicas.fixed,
+            replicas.each,
+            offer.total,
+            minimum=offer.least,
+            present=[int(one) for one in replicas.counts],
         )
         saved = replicas.seconds(healthy) - best.seconds
         if saved < WORTH * trouble.now:
@@ -75,7 +79,7 @@ def _measured(job: Job, offer: MicroBatchOffer) -> _Replicas | None:
     """Return what replicas need, None where a time is not known: a replica is as slow as its slowest rank."""
     ranks = [rank for replica in offer.replicas for rank in replica]
     known = ranks and all(offer.replicas) and all(job.micro_batch.get(rank, 0.0) > 0 for rank in ranks)
-    if not known or offer.total < len(offer.replicas):
+    if not known or offer.total < offer.least * len(offer.replicas):
         return None
     counts = _counts(job, offer)
     each = np.array([max(job.micro_batch[rank] for rank in replica) for replica in offer.replicas])
