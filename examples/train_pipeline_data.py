@@ -1,4 +1,4 @@
-"""Train a tiny GPT as several pipelines (1F1B) side by side, whose ranks can change places while it runs.
+"""Train a tiny GPT as several pipelines (1F1B) side by side: ranks change places, slow pipelines do less.
 
 torchrun --nproc-per-node=8 train_pipeline_data.py --pipeline 2 --data 4 --batch 32
 """
@@ -17,7 +17,7 @@ from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 import checkpoints
 import data
 import simulated
-from evenpace.torch import Positions
+from evenpace.torch import MicroBatches, Positions, Share
 from journal import Journal, options
 from model import GPT, next_token_loss
 from train_pipeline import stage_of
@@ -34,56 +34,66 @@ class OnAccelerator(nn.Module):
         self.stage = stage
         self.forwards = simulated.Accelerator(args.compute_ms / 3, args.slow_file, rank)
         self.backwards = simulated.Accelerator(args.compute_ms * 2 / 3, args.slow_file, rank)
+        self.seconds: list[float] = []  # of each forward and each backward
 
     def forward(self, x: Tensor) -> Tensor:
         began = time.perf_counter()
         out = self.stage(x)
         self.forwards.compute(began)
-        return Backwards.apply(out, self.backwards)
+        self.seconds.append(time.perf_counter() - began)
+        return Backwards.apply(out, self)
+
+    def taken(self) -> list[float]:
+        """Return what a micro-batch of the step took, forwards and backwards, and begin anew."""
+        seconds, self.seconds = self.seconds, []
+        # Without a simulated accelerator the backward pass is not seen here, so nothing is said.
+        return [2 * sum(seconds) / len(seconds)] if seconds and self.forwards.seconds else []
 
 
 class Backwards(torch.autograd.Function):
     """Nothing forwards; backwards the time of the simulated accelerator."""
 
     @staticmethod
-    def forward(ctx: Any, out: Tensor, accelerator: simulated.Accelerator) -> Tensor:
-        ctx.accelerator = accelerator
+    def forward(ctx: Any, out: Tensor, module: OnAccelerator) -> Tensor:
+        ctx.module = module
         return out.view_as(out)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        ctx.accelerator.compute(time.perf_counter())
+        began = time.perf_counter()
+        ctx.module.backwards.compute(began)
+        ctx.module.seconds.append(time.perf_counter() - began)
         return gradient, None
 
 
 class Training:
-    """What depends on where this rank is: it is made anew when that changes."""
+    """What depends on where this rank is and what it does: it is made anew when that changes."""
 
-    def __init__(self, args: Any, positions: Positions, step: int) -> None:
-        self.positions = positions
+    def __init__(self, args: Any, positions: Positions, share: Share) -> None:
+        self.positions, self.share = positions, share
         self.first, self.last = positions.stage == 0, positions.stage == positions.pipeline - 1
         self.module: nn.Module = positions.parts["module"]
         self.optimizer: torch.optim.Optimizer = positions.parts["optimizer"]
         self.padding = int(args.padding_mb * 2**20) // torch.get_default_dtype().itemsize
+        self.accelerated = OnAccelerator(self.module, args)
         stage = PipelineStage(
-            *(OnAccelerator(self.module, args), positions.stage, positions.pipeline, torch.device("cpu")),
+            *(self.accelerated, positions.stage, positions.pipeline, torch.device("cpu")),
             group=positions.pipeline_group,
         )
-        self.schedule = Schedule1F1B(stage, n_microbatches=args.micro_batches, loss_fn=next_token_loss)
-        # Every stage reads its replica's samples: the first needs the tokens, the last the targets.
-        sampler = data.StepSampler(
-            steps=args.steps,
-            first_step=step,
-            batch=args.batch,
-            seed=args.seed,
-            rank=positions.replica,
-            world_size=positions.data,
+        self.schedule = Schedule1F1B(
+            stage, n_microbatches=share.count, loss_fn=self._scaled_loss, scale_grads=False
         )
-        self.batches = data.loader(sampler, args.length, args.read_ms)
+        self.corpus = data.Corpus(args.length, args.read_ms)
+        self.sampler = data.MicroBatchSampler(
+            steps=args.steps,
+            batch=args.batch,
+            micro_batches=args.micro_batches * positions.data,
+            seed=args.seed,
+        )
 
-    def step(self) -> tuple[list[int], float | None]:
+    def step(self, step: int) -> tuple[list[int], float | None]:
         """Train a step; return the ids of the samples that this rank gave, and the loss if it has it."""
-        ids, tokens, targets = next(self.batches)
+        ids, tokens, targets = self.corpus.__getitems__(self._samples(step))
         losses: list[Tensor] = []
         inputs = (tokens,) if self.first else ()
         if self.last:
@@ -95,6 +105,14 @@ class Training:
         self.optimizer.step()
         self.optimizer.zero_grad()
         return ids if self.first else [], self._loss(losses) if self.last else None
+
+    def _samples(self, step: int) -> list[int]:
+        """Return the samples of this replica: the first stage needs the tokens, the last the targets."""
+        mine = range(self.share.first, self.share.first + self.share.count)
+        return [sample for index in mine for sample in self.sampler.ids(step, index)]
+
+    def _scaled_loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        return next_token_loss(logits, targets) * self.share.scale
 
     def _average_gradients(self) -> None:
         """Average over the replicas of this stage; padding stands for the gradients of a larger model."""
@@ -115,7 +133,7 @@ class Training:
 
     def _loss(self, losses: list[Tensor]) -> float | None:
         """Return the mean loss of all replicas; None where another rank says it."""
-        loss = torch.stack(losses).mean().detach()
+        loss = torch.stack(losses).sum().detach()
         dist.all_reduce(loss, group=self.positions.data_group)
         return float(loss) / self.positions.data if self.positions.replica == 0 else None
 
@@ -162,7 +180,9 @@ def main() -> None:
     parser = options(__doc__ or "")
     parser.add_argument("--pipeline", type=int, default=2, help="stages")
     parser.add_argument("--data", type=int, default=1, help="replicas")
-    parser.add_argument("--micro-batches", type=int, default=4, help="a step, of each replica")
+    parser.add_argument(
+        "--micro-batches", type=int, default=4, help="a step, of each replica where all are well"
+    )
     parser.add_argument("--padding-mb", type=float, default=0.0, help="more gradients to average")
     parser.add_argument("--float64", action="store_true", help="compute in double precision")
     simulated.add_options(parser)
@@ -173,17 +193,29 @@ def main() -> None:
 
     positions = Positions(args.pipeline, args.data, builder(args), micro_batches=args.micro_batches)
     first_step = load(args.checkpoint_dir, positions)
-    training = Training(args, positions, first_step)
+    batches = MicroBatches(
+        args.micro_batches * args.data,
+        model=positions.parts["module"],
+        group=positions.data_group,
+        least=args.pipeline,
+    )
     journal = Journal(dist.get_rank(), first_step, args.ids_log, args.timings)
+    training: Training | None = None
 
     for step in range(first_step, args.steps):
-        if positions.step():
-            training = Training(args, positions, step)
-        ids, loss = training.step()
+        moved = positions.step()
+        if moved:
+            batches.regroup(positions.parts["module"], positions.data_group)
+        share = batches.share()
+        if training is None or moved or share.changed:
+            training = Training(args, positions, share)
+        ids, loss = training.step(step)
+        batches.took(training.accelerated.taken())
         journal.step(step, ids, loss)
         if args.checkpoint_dir and (step + 1) % args.checkpoint_every == 0:
             save(args.checkpoint_dir, step + 1, positions)
 
+    batches.close()
     positions.close()
     journal.close()
     dist.barrier()  # nobody leaves with operations under way: Gloo can deadlock (pytorch#56297)

@@ -28,7 +28,7 @@ def test_plans_change_neither_parameters_nor_samples(launch: Callable[..., Any],
     assert counts[21:] == [[1, 1, 1, 5]] * 3
     assert "is ignored: 36 micro-batches instead of 8" in found["said"]
     assert found["hsdp"]["counts"][4] == [7, 1]
-    assert found["offer"]["microbatches"] == {"total": 8, "replicas": [[0, 1], [2, 3]]}
+    assert found["offer"]["microbatches"] == {"total": 8, "least": 1, "replicas": [[0, 1], [2, 3]]}
     headers = {
         header.rank: header for header in (RingReader(path).header() for path in tmp_path.glob("*.ring"))
     }

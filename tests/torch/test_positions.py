@@ -16,7 +16,7 @@ from evenpace.tap.inject.evenpace_tap import layout
 
 pytestmark = pytest.mark.torch
 
-STEPS = 20
+STEPS = 32
 LOOP = """
 import torch, torch.distributed as dist
 from evenpace.torch import Positions
@@ -41,7 +41,7 @@ dist.destroy_process_group()
 SIZES = ["--pipeline=2", "--data=2", "--batch=16", "--layers=2", "--width=16", "--length=8", "--float64"]
 
 
-def train(repository: Path, folder: Path, plans: list[list[int]]) -> str:
+def train(repository: Path, folder: Path, plans: list[dict[str, list[int]]]) -> str:
     """Train, with a plan announced after each fourth step; return what it printed."""
     rings = folder / "rings"
     rings.mkdir(parents=True)
@@ -63,18 +63,18 @@ def train(repository: Path, folder: Path, plans: list[list[int]]) -> str:
             said += line
             step = re.match(r"step (\d+) ", line)
             if step and plans and int(step[1]) % 4 == 3:
-                announce(rings, STEPS - len(plans), plans.pop(0))
+                announce(rings, 1 + STEPS - len(plans), plans.pop(0))
     assert job.returncode == 0, said
     return said
 
 
-def announce(rings: Path, version: int, positions: list[int]) -> None:
+def announce(rings: Path, version: int, plan: dict[str, list[int]]) -> None:
     """Put a plan beside the ring of rank 0, which is the one with an offer."""
     (offer,) = rings.glob(f"*{layout.OFFER_SUFFIX}")
-    plan = offer.with_suffix(layout.PLAN_SUFFIX)
-    aside = plan.with_name("new")
-    aside.write_text(json.dumps({"version": version, "positions": positions}))
-    aside.rename(plan)
+    path = offer.with_suffix(layout.PLAN_SUFFIX)
+    aside = path.with_name("new")
+    aside.write_text(json.dumps({"version": version, **plan}))
+    aside.rename(path)
 
 
 def samples(folder: Path) -> dict[int, list[int]]:
@@ -90,8 +90,11 @@ def test_the_training_is_the_same_wherever_its_ranks_are(repository: Path, tmp_p
     import torch
 
     train(repository, tmp_path / "still", [])
-    # Across stages, all of them; not a permutation: ignored; within a stage; and back.
-    plans = [[2, 3, 1, 0], [0, 0, 1, 2], [3, 2, 1, 0], [0, 1, 2, 3]]
+    # Across stages, all of them; not a permutation: ignored; uneven; within a stage; uneven again; and back.
+    plans = [
+        *({"positions": [2, 3, 1, 0]}, {"positions": [0, 0, 1, 2]}, {"counts": [5, 3]}),
+        *({"positions": [3, 2, 1, 0]}, {"counts": [2, 6]}, {"positions": [0, 1, 2, 3]}, {"counts": [4, 4]}),
+    ]
     said = train(repository, tmp_path / "moved", plans)
     assert said.count("is ignored: not every position has one rank") == 1
     assert samples(tmp_path / "moved") == samples(tmp_path / "still")

@@ -57,14 +57,19 @@ class MicroBatches:
 
     `group` is the process group over which replicas average gradients (of an HSDP mesh, that of its
     replicating dimension); without it each rank is a replica. Make it on all ranks, after DDP or FSDP.
+    `least` is what each replica must have (of a pipeline, as many as stages).
     Raises ValueError where `model` could deadlock, or where there are fewer micro-batches than replicas.
     """
 
-    def __init__(self, total: int, *, model: nn.Module, group: dist.ProcessGroup | None = None) -> None:
-        self.total = total
+    def __init__(
+        self, total: int, *, model: nn.Module, group: dist.ProcessGroup | None = None, least: int = 1
+    ) -> None:
+        self.total, self.least = total, least
         self._regroup(model, group)
-        if total < len(self.replicas):
-            raise ValueError(f"{total} micro-batches are too few for {len(self.replicas)} replicas: one each")
+        if total < least * len(self.replicas):
+            raise ValueError(
+                f"{total} micro-batches are too few for {len(self.replicas)} replicas: {least} each"
+            )
         self.counts = even(total, len(self.replicas))
         self._reduction = Reduction(model)
         self._agreement = Agreement("counts", len(self.replicas), self._refuse)
@@ -84,7 +89,8 @@ class MicroBatches:
     def _offer(self) -> None:
         if dist.get_rank() == 0:
             replicas = [list(ranks) for ranks in self.replicas]
-            telling.offer("microbatches", {"total": self.total, "replicas": replicas})
+            offer = {"total": self.total, "least": self.least, "replicas": replicas}
+            telling.offer("microbatches", offer)
 
     def share(self) -> Share:
         """Begin a step and return this replica's micro-batches of it; every rank calls it once a step.
@@ -148,8 +154,8 @@ class MicroBatches:
 
     def _refuse(self, counts: Sequence[int]) -> str:
         """Say what is wrong with counts, nothing where they are good."""
-        if min(counts) < 1:
-            return "each replica needs one micro-batch or more"
+        if min(counts) < self.least:
+            return f"each replica needs {self.least} micro-batches or more"
         return "" if sum(counts) == self.total else f"{sum(counts)} micro-batches instead of {self.total}"
 
 

@@ -43,8 +43,8 @@ def _microbatches(said: object) -> MicroBatchOffer | None:
     if not isinstance(said, dict):
         return None
     replicas = tuple(tuple(int(rank) for rank in ranks) for ranks in said["replicas"][:MOST_RANKS])
-    total = int(said["total"])
-    return MicroBatchOffer(total, replicas) if replicas and total >= len(replicas) else None
+    offer = MicroBatchOffer(int(said["total"]), replicas, int(said.get("least", 1)))
+    return offer if replicas and offer.least >= 1 and offer.total >= offer.least * len(replicas) else None
 
 
 def _positions(said: object) -> PositionOffer | None:

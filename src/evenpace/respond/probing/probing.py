@@ -129,18 +129,23 @@ class Probing:
     def _gather(self, meeting: Meeting, step: int) -> str:
         """Wait for all workers; say who did not come, or nothing."""
         everyone = set(self._rings)
-        meeting.until(lambda: bool(meeting.present) or self._missed(meeting, step), COME_SECONDS)
-        if not meeting.present:
-            return say("probing-nobody", self._lang, step=step)
-        meeting.until(lambda: everyone <= meeting.present or self._missed(meeting, step), GATHER_SECONDS)
+        meeting.until(lambda: bool(meeting.present or self._missed(meeting, step)), COME_SECONDS)
+        if meeting.present:
+            meeting.until(
+                lambda: everyone <= meeting.present or bool(self._missed(meeting, step)), GATHER_SECONDS
+            )
         absent = sorted(everyone - meeting.present)
-        return say("probing-absent", self._lang, step=step, ranks=listed(map(str, absent))) if absent else ""
+        missed = self._missed(meeting, step)
+        if absent and not (meeting.present or missed):
+            return say("probing-nobody", self._lang, step=step)
+        ranks = listed(map(str, missed or absent))
+        return say("probing-absent", self._lang, step=step, ranks=ranks) if absent else ""
 
-    def _missed(self, meeting: Meeting, step: int) -> bool:
-        """Tell whether a worker will not come any more: it has passed the step, or has ended."""
+    def _missed(self, meeting: Meeting, step: int) -> list[int]:
+        """Return who will not come any more: it has passed the step, or has ended."""
         absent = {rank: path for rank, path in self._rings.items() if rank not in meeting.present}
         made = announcing.steps(absent)
-        return len(made) < len(absent) or any(steps > step for steps in made.values())
+        return [rank for rank in sorted(absent) if made.get(rank, step + 1) > step]
 
     def _told(self, judge: Judge, outcome: _Outcome, step: int, pause: float) -> Probed:
         slow_ranks = judge.slow_ranks(outcome.workers)

@@ -35,10 +35,11 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class MicroBatchOffer:
-    """What a loop says that can split its micro-batches unevenly: `total` a step, ranks by replica."""
+    """What a loop says that can split its micro-batches: `total` a step, `least` of a replica, its ranks."""
 
     total: int
     replicas: tuple[tuple[int, ...], ...]
+    least: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,5 +14,5 @@ class IgnoreStrategy:
         """Return the job as it is."""
         return Estimate(0.0, trouble.now)
 
-    def healthy(self, job: Job) -> None:  # noqa: ARG002
+    def healthy(self, job: Job) -> None:
         """Return None: there is nothing to take back."""

@@ -14,5 +14,5 @@ class RestartStrategy:
         """Return the healthy pace for the price of a restart; None where no node may be taken out."""
         return None if job.restart is None else Estimate(job.restart, trouble.healthy)
 
-    def healthy(self, job: Job) -> None:  # noqa: ARG002
+    def healthy(self, job: Job) -> None:
         """Return None: a node that was taken out stays out."""

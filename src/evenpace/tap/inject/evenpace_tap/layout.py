@@ -106,9 +106,9 @@ RING_SUFFIX = ".ring"
 # The controller's word to a worker, and a worker's offers; each a JSON object, put there whole by a rename.
 # PATH.probe: {"version", "step", "socket"}: pause after that optimizer step and ask at that Unix socket.
 # PATH.plan, for rank 0: {"version", "counts": [micro-batches by replica]} or {"version", "positions": [by
-# rank]}. PATH.offer, by rank 0: {"microbatches": {"total", "replicas": [[global ranks]]}, "positions":
-# {"pipeline", "data", "ranks": [position by rank], "bytes": [state bytes by stage], "micro_batches": of a
-# pipeline in a step}}, whichever it can do.
+# rank]}. PATH.offer, by rank 0, whichever it can do: {"microbatches": {"total", "least", "replicas": [[global
+# ranks]]}, "positions": {"pipeline", "data", "ranks": [position by rank], "bytes": [of state, by stage],
+# "micro_batches": of a pipeline in a step}}.
 PROBE_SUFFIX = ".probe"
 PLAN_SUFFIX = ".plan"
 OFFER_SUFFIX = ".offer"
