@@ -306,8 +306,9 @@ def main() -> int:
         "## Cell by cell\n\nRecall and median latency of evenpace, by the size of the step.\n\n"
         + cells(scores),
         "## Other shapes\n\nLatency of drifts and stairs counts from their beginning.\n\n" + others(seeds),
-        "## The iteration of onset\n\nMean error in iterations, and share off by more than two, when evenpace "
-        "decides: the split that it uses, and BOCD's most likely run length.\n\n" + times(min(seeds, 60)),
+        "## The iteration of onset\n\nMean error in iterations, and share off by more than two, when "
+        "evenpace decides: the split that it uses, and BOCD's most likely run length.\n\n"
+        + times(min(seeds, 60)),
         "\n".join(f"- bar {text}: {'met' if met else 'missed'}" for met, text in bars(scores)),
     ]
     print("\n\n".join(parts))

@@ -116,3 +116,76 @@ def test_a_quarter_of_long_iterations_does_not_spoil_the_level():
     level, noise = level_and_noise(values)
     assert level == pytest.approx(1, rel=0.05)
     assert noise < 0.1
+
+
+def test_small_slowdowns_count_once_the_job_was_well_for_long():
+    values = series(9, 300, 0.01)
+    values[200:] *= 1.08
+    assert [change for _, change in changes(values)] == [Change.ONSET]
+    assert 200 <= changes(values)[0][0] <= 205
+
+
+def test_what_is_below_the_floor_is_not_slow():
+    for seed in range(5):
+        values = series(seed, 300, 0.01)
+        values[200:] *= 1.03
+        assert changes(values) == []
+
+
+@pytest.mark.parametrize("every", [3, 4, 5, 10, 50])
+@pytest.mark.parametrize("first", [0, 100])
+def test_recurring_long_iterations_are_no_fault(every, first):
+    for seed in range(5):
+        values = series(seed, 400, 0.02)
+        values[first::every] *= 2
+        assert changes(values) == []
+
+
+def test_every_second_long_one_is_no_fault():
+    for seed in range(5):
+        values = series(seed, 400, 0.02)
+        values[::2] *= 2
+        assert changes(values) == []
+
+
+def test_a_slowdown_shows_beside_recurring_long_iterations():
+    for seed in range(5):
+        values = series(seed, 300, 0.02)
+        values[::4] *= 2
+        values[200:] *= 1.2
+        found = changes(values)
+        assert [change for _, change in found][:1] == [Change.ONSET]
+        assert 200 <= found[0][0] <= 215
+
+
+def test_a_slow_drift_is_found():
+    values = series(10, 400, 0.02)
+    values[200:] *= np.minimum(1.2, 1 + 0.2 * np.arange(200) / 80)
+    assert changes(values)[0][1] is Change.ONSET
+    assert changes(values)[0][0] < 260
+
+
+def test_slower_still_and_less_slow_are_shifts():
+    values = series(11, 200, 0.02)
+    values[60:90] *= 1.3
+    values[90:120] *= 1.8
+    values[120:150] *= 1.3
+    found = [change for _, change in changes(values)]
+    assert found == [Change.ONSET, Change.SHIFT, Change.SHIFT, Change.RELIEF]
+
+
+def test_the_ratio_is_that_of_the_slow_job():
+    baseline = Baseline()
+    for value in np.append(series(12, 60, 0.02), 1.5 * series(13, 30, 0.02)):
+        baseline.feed(float(value))
+    assert baseline.slow
+    assert baseline.ratio == pytest.approx(1.5, rel=0.03)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000), st.sampled_from([0.01, 0.02, 0.05]), st.floats(1.3, 5))
+def test_onset_and_relief_once_each(seed, noise, factor):
+    values = series(seed, 160, noise)
+    values[60:110] *= factor
+    found = [change for _, change in changes(values) if change is not Change.SHIFT]
+    assert found == [Change.ONSET, Change.RELIEF]

@@ -194,3 +194,90 @@ def test_a_slow_rank_in_a_pipeline(layout, data, factor, seed):
         events += watch.feed(pipelined(rng, iteration, replicas, stages, slow))
     assert accused(events) == {victim}
     assert isinstance(events[-1], Relief)
+
+
+def test_a_second_cause_on_top_is_told():
+    job, watch, events = Job(4), detector(), []
+    for iteration in range(120):
+        slow = {1: 1.4} if 60 <= iteration < 80 else {1: 1.4, 2: 2.2} if iteration >= 80 else {}
+        events += watch.feed(job.sample(iteration, slow))
+    onset, *updates = events
+    assert isinstance(onset, Onset)
+    assert onset.verdict.culprits == (1,)
+    assert all(isinstance(event, Update) for event in updates)
+    assert updates[0].since == 80
+    assert updates[0].iteration == onset.iteration
+    assert updates[-1].ratio > 1.3 * onset.ratio
+    assert 2 in updates[-1].verdict.culprits
+
+
+def test_a_partial_relief_is_told_and_then_the_whole():
+    job, watch, events = Job(4), detector(), []
+    for iteration in range(140):
+        factor = 2.0 if 60 <= iteration < 80 else 1.4 if 80 <= iteration < 100 else 1.0
+        events += watch.feed(job.sample(iteration, {3: factor}))
+    assert [type(event) for event in events] == [Onset, Update, Relief]
+    onset, update, relief = events
+    assert (onset.iteration, update.since, relief.iteration) == (60, 80, 100)
+    assert 1.15 < update.ratio < 1.45 < onset.ratio
+    assert accused(events) == {3}
+
+
+def test_two_steps_in_a_row_are_one_slowness():
+    job, watch, events = Job(4), detector(), []
+    for iteration in range(260):
+        factor = 1 + 0.15 * sum(iteration >= start for start in (160, 190, 220))
+        events += watch.feed(job.sample(iteration, {0: factor}))
+    assert isinstance(events[0], Onset)
+    assert all(isinstance(event, Update) for event in events[1:])
+    assert events[-1].ratio == pytest.approx(1 + 0.45 / 1.3, abs=0.1)
+    assert accused(events) == {0}
+
+
+def packed(job, iteration, rng, slow=None):
+    """An iteration whose ranks work for their tokens and squared lengths."""
+    tokens = rng.uniform(0.9, 1.0, job.ranks)
+    squares = rng.lognormal(0, 0.5, job.ranks)
+    work = 0.2 + 0.4 * tokens + 0.4 * squares
+    work = work * np.exp(rng.normal(0, 0.01, job.ranks))
+    busy = work * np.array([(slow or {}).get(rank, 1.0) for rank in range(job.ranks)])
+    waiting = busy.max() - busy
+    transfer = np.full(job.ranks, 0.1)
+    return Sample(
+        iteration, busy + waiting + transfer, busy, waiting, transfer, tokens=tokens, squares=squares
+    )
+
+
+def test_varied_work_is_not_slowness():
+    for seed in range(5):
+        job, watch, rng = Job(4), detector(), np.random.default_rng(seed)
+        assert [event for i in range(200) for event in watch.feed(packed(job, i, rng))] == []
+
+
+def test_a_slowdown_shows_under_varied_work():
+    for seed in range(5):
+        job, watch, rng, events = Job(4), detector(), np.random.default_rng(seed), []
+        for iteration in range(200):
+            slow = dict.fromkeys(range(4), 1.3) if iteration >= 150 else {}
+            events += watch.feed(packed(job, iteration, rng, slow))
+        assert isinstance(events[0], Onset)
+        assert 150 <= events[0].decided <= 160
+
+
+def test_without_its_work_an_iteration_says_nothing_once_work_explains_others():
+    job, watch, rng = Job(4), detector(), np.random.default_rng(0)
+    for iteration in range(100):
+        watch.feed(packed(job, iteration, rng))
+    bare = [replace(packed(job, i, rng), tokens=None, squares=None) for i in range(100, 120)]
+    slow = [replace(sample, durations=sample.durations * 3) for sample in bare]
+    assert [event for sample in slow for event in watch.feed(sample)] == []
+
+
+def test_a_few_ranks_with_odd_durations_are_no_slow_job():
+    job, watch, events = Job(5), detector(5), []
+    for iteration in range(80):
+        sample = job.sample(iteration)
+        if iteration >= 40:
+            sample = replace(sample, durations=sample.durations * np.array([2.0, 2.0, 1.0, 1.0, 1.0]))
+        events += watch.feed(sample)
+    assert events == []
