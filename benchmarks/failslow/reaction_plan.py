@@ -38,21 +38,21 @@ PIPELINE = {"slow": 3, "cpu-contention": 2, "pair": 6}
 TRAININGS = {
     "ddp-4": Training(
         *("train_ddp.py", 4, {"slow": 5, "cpu-contention": 2, "two-slow": 1, "pair": 1, "uplink": 1}),
-        *((2.5, 3.5, 5.0), (0.5, 0.7), 1.4e6),
+        *((7.0, 10.0, 14.0), (0.9, 1.1), 1.4e6),
     ),
     "ddp-8": Training(
         *("train_ddp.py", 8, {"slow": 5, "cpu-contention": 2, "two-slow": 1, "pair": 1, "uplink": 1}),
-        *((5.0, 7.0, 9.0), (1.2, 1.5), 1.2e6),
+        *((12.0, 16.0, 20.0), (1.6, 1.9), 1.2e6),
         ("--layers=2", "--batch=8"),
     ),
     "fsdp2-4": Training(
         *("train_fsdp2.py", 4, {"slow": 5, "cpu-contention": 2, "two-slow": 1, "pair": 1, "uplink": 1}),
-        *((3.0, 4.0, 5.0), (1.0, 1.3), 2.5e6),
+        *((5.0, 7.0, 9.0), (1.0, 1.2), 2.5e6),
         ("--layers=2", "--batch=8"),
     ),
     "fsdp2-8": Training(
         *("train_fsdp2.py", 8, {"slow": 4, "cpu-contention": 2, "two-slow": 1, "pair": 1}),
-        *((4.0, 5.0, 7.0), (1.2, 1.5), 2e6),
+        *((7.0, 9.0, 12.0), (1.6, 1.9), 2e6),
         ("--layers=1", "--batch=8"),
     ),
     "pipeline-4": Training(
