@@ -61,6 +61,7 @@ def test_who_is_set_apart() -> None:
     workers = [looked(0, delay=0.05), looked(1, stopped=5), looked(2, delay=0.6), looked(3), looked(4)]
     assert set_apart(workers, 0) == (1, 2)  # type: ignore[arg-type]
     assert set_apart(workers[:3], 0) == ()  # type: ignore[arg-type]
+    assert set_apart(workers[:4], 0) == (1, 2)  # type: ignore[arg-type]
     assert set_apart([looked(0, stopped=2, looks=3), looked(1), looked(2)], 0) == ()  # type: ignore[arg-type,list-item]
     assert set_apart([], 0) == ()
 

@@ -13,7 +13,7 @@ from evenpace.watch.worker import Worker
 
 WORTH_TELLING = 0.1  # share of the time
 PLAIN = 0.2  # share of the time, and
-APART = 3.0  # times what is usual among the workers: beyond doubt
+APART = 3.0  # times what is usual in the calmer half of the job: beyond doubt
 LOOKS = 4  # at a process, at least
 
 
@@ -66,7 +66,8 @@ def set_apart(workers: Sequence[Worker], since_ns: int) -> tuple[int, ...]:
     shares = {worker.id.rank: share for worker in workers if (share := cpu_share(worker, since_ns, LOOKS))}
     found = set[int]()
     for name in ("stopped", "starved"):
-        usual = float(np.median([getattr(share, name) for share in shares.values()])) if shares else 0.0
+        known = sorted(getattr(share, name) for share in shares.values())
+        usual = float(np.median(known[: (len(known) + 1) // 2])) if known else 0.0
         found |= {rank for rank, share in shares.items() if getattr(share, name) >= max(PLAIN, APART * usual)}
     return tuple(sorted(found)) if 2 * len(found) <= len(workers) else ()
 
