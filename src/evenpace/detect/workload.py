@@ -13,12 +13,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.detect.robust import noise_of
-
 Array = NDArray[np.float64]
 ROUNDS = 8  # of reweighting, in which the most loaded rank is chosen anew as well
 HUBER = 1.5  # times the spread from which on an iteration counts less
-WORTH = 0.7  # of the spread: what must at most be left on iterations that the fit did not see
+OUTLYING = 4.5  # median deviations beyond which a spike counts no more
+WORTH = 0.75  # of the spread: what must at most be left on iterations that the fit did not see
 FARTHEST = 4.0  # times the usual: no prediction goes beyond
 
 
@@ -56,8 +55,9 @@ def learn(durations: Array, work: Array) -> Workload | None:
 
 
 def _spread(logs: Array) -> float:
-    """Return the spread of logs around their median, of neighbours or of all, whichever is larger."""
-    return max(noise_of(logs), 1.4826 * float(np.median(np.abs(logs - np.median(logs)))))
+    """Return the mean deviation of logs from their median, what is far off clipped."""
+    away = np.abs(logs - np.median(logs))
+    return float(np.minimum(away, OUTLYING * np.median(away)).mean())
 
 
 def _predict(work: Array, fixed: float, rates: Array) -> Array:
