@@ -159,7 +159,7 @@ class Watcher:
         where, said = f"rank {worker.id.rank} on {worker.id.node}", []
         if worker.damage:
             said.append(f"the ring of {where} cannot be read: {worker.damage}")
-        if worker.header.head == 0 and worker.header.optimizer_steps >= STEPS_UNSEEN:
+        if not worker.window.next_index and worker.header.optimizer_steps >= STEPS_UNSEEN:
             said.append(f"{where} trains, but the tap sees none of its operations")
         if worker.header.message and worker.header.message != worker.welcomed:
             said.append(f"the tap of {where}: {worker.header.message}")
