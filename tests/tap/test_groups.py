@@ -50,6 +50,13 @@ def test_a_key_that_is_used_again_is_published_again(tmp_path: Path) -> None:
     assert read_groups(tmp_path / "n.1.groups") == {16: Group("0", (0,))}
 
 
+def test_groups_without_this_worker_keep_none_from_being_published(tmp_path: Path) -> None:
+    ranks: dict[Any, dict[int, int]] = {-100: {4: 0, 5: 1}, FakeGroup("1", GLOO=16): {0: 0, 1: 1}}
+    groups = Groups(distributed(ranks), str(tmp_path / "n.1.ring"), lambda key: True)
+    groups.publish()
+    assert read_groups(tmp_path / "n.1.groups") == {16: Group("1", (0, 1))}
+
+
 def test_backends_out_of_sight_are_named(tmp_path: Path) -> None:
     ranks = {FakeGroup("0", GLOO=16, CUSTOM=64): {0: 0}}
     groups = Groups(distributed(ranks), str(tmp_path / "n.1.ring"), lambda key: key == 16)

@@ -38,7 +38,8 @@ class Groups:
         """Append a line for each backend of each group that is new since the last call."""
         try:
             known = list(self._distributed._world.pg_group_ranks.items())
-            new = [(group, ranks) for group, ranks in known if group not in self._seen]
+            # A number stands there for the groups that this worker is not in.
+            new = [one for one in known if not isinstance(one[0], int) and one[0] not in self._seen]
             if new:
                 self._publish(new)
                 self._seen.update(group for group, _ in new)
