@@ -281,3 +281,15 @@ def test_a_few_ranks_with_odd_durations_are_no_slow_job():
             sample = replace(sample, durations=sample.durations * np.array([2.0, 2.0, 1.0, 1.0, 1.0]))
         events += watch.feed(sample)
     assert events == []
+
+
+def test_work_moved_away_from_the_slow_rank_accuses_nobody_else():
+    """As after uneven micro-batches: the slow rank has less to do, all others more."""
+    job, watch, events = Job(4), detector(), []
+    for iteration in range(100):
+        moved = {0: 1.3, 1: 1.05, 2: 1.3, 3: 1.3}
+        events += watch.feed(
+            job.sample(iteration, {1: 1.8} if 40 <= iteration < 60 else moved if iteration >= 60 else {})
+        )
+    assert accused(events) == {1}
+    assert isinstance(events[-1], Update)

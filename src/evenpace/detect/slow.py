@@ -214,7 +214,7 @@ class SlowDetector:
         return [
             self._begin(sample, found.confidence)
             if change is Change.ONSET
-            else self._shift(sample, stretch[0])
+            else self._shift(sample, stretch[0], eased=self._ratio < before)
         ]
 
     def _begin(self, sample: Sample, certainty: float) -> Onset:
@@ -223,11 +223,17 @@ class SlowDetector:
         self._settled = _names(self._verdict)
         return Onset(self._onset, sample.iteration, self._verdict, self._pace(), certainty)
 
-    def _shift(self, sample: Sample, first: Sample) -> Update:
-        """Tell another pace of the slow job; who was named stays named while that is borne out."""
+    def _shift(self, sample: Sample, first: Sample, eased: bool) -> Update:
+        """Tell another pace of the slow job; who was named stays named while that is borne out.
+
+        A job that is less slow accuses nobody anew: its work may have been moved from the slow rank to them.
+        """
         verdict = self._attribute()
-        self._settled = _names(verdict)
-        if self._settled or not _bears_out(verdict, self._verdict):
+        self._settled = _names(verdict) or (eased and _names(self._verdict))
+        if eased and _names(self._verdict):
+            fewer = _names(verdict) and set(verdict.culprits) < set(self._verdict.culprits)
+            self._verdict = verdict if fewer else self._verdict
+        elif self._settled or not _bears_out(verdict, self._verdict):
             self._verdict = verdict
         onset = self._onset if self._onset is not None else first.iteration
         return Update(onset, sample.iteration, self._verdict, self._pace(), first.iteration)
