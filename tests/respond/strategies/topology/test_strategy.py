@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evenpace.respond.strategies import Cause, Job, PositionOffer, Trouble
+from evenpace.respond.strategies.topology.shaping import seated, shape_of
 from evenpace.respond.strategies.topology.strategy import TopologyStrategy
 
 RING = 4_000_000
@@ -61,6 +62,15 @@ def test_slow_ranks_of_one_pipeline_go_apart() -> None:
 )
 def test_it_cannot_help(trouble: Trouble, job: Job) -> None:
     assert TopologyStrategy().estimate(trouble, job) is None
+
+
+def test_a_ring_that_was_not_seen_is_not_taken_for_idle() -> None:
+    little = {(4, 5): 40, (5, 6): 40, (6, 7): 40}  # the world's
+    seen = replace(JOB, traffic={(0, 1): RING, (1, 2): RING, (2, 3): RING} | little)
+    ranks = seated(OFFER.ranks, 2)
+    shape = shape_of(seen, OFFER, LINK, ranks)
+    assert shape is not None
+    assert shape.gradients[0] == shape.gradients[1] > 0
 
 
 def test_it_goes_back_where_neighbours_shared_nodes_before() -> None:

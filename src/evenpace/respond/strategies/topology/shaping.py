@@ -14,6 +14,7 @@ from evenpace.respond.strategies.topology.cost import Condition, Ranks, Shape, i
 FORWARD = 1 / 3  # of a micro-batch; the rest is backward
 STATE = 3  # bytes of state for one of gradients: parameters and two moments
 ACTIVATIONS = 0.1  # of what a ring link carries in an iteration, where nothing is known of the pipeline's
+UNSEEN = 0.3  # of what is expected of a ring: less is other traffic
 _SLOWEST, _FASTEST = 1e4, 1e15  # bytes a second, between which the bandwidth is looked for
 _HALVINGS = 40
 
@@ -53,12 +54,16 @@ def _own(job: Job, trouble: Trouble, ranks: list[int]) -> float:
 
 
 def _rings(job: Job, offer: PositionOffer, ranks: Ranks) -> list[float]:
-    """Return the bytes that a ring link of each stage carries in an iteration."""
+    """Return the bytes that a ring link of each stage carries in an iteration.
+
+    Where less was seen of a stage than its state lets expect by what the others carry, the rest was not seen.
+    """
+    seen = [_carried(job, np.stack([row, np.roll(row, -1)], axis=1)) for row in ranks]
     passing = 2 * (offer.data - 1) / offer.data / STATE
-    return [
-        _carried(job, np.stack([row, np.roll(row, -1)], axis=1)) or size * passing
-        for row, size in zip(ranks, offer.bytes, strict=True)
-    ]
+    if any(seen):
+        passing = max(one / max(size, 1) for one, size in zip(seen, offer.bytes, strict=True))
+    expected = [passing * size for size in offer.bytes]
+    return [one if one > UNSEEN * more else more for one, more in zip(seen, expected, strict=True)]
 
 
 def _carried(job: Job, pairs: Ranks) -> float:
