@@ -1,4 +1,4 @@
-"""Judge slowness: feed joined iterations to the detector, say what it found, with the kernel's evidence."""
+"""Judge slowness: feed joined iterations to the detector, narrow the cause, say what was found."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
-from evenpace.detect.growth import Edge
 from evenpace.detect.slow import Onset, Relief, SlowDetector, SlowEvent, Update
-from evenpace.findings import Evidence, Finding, Severity, Subject, Terms
-from evenpace.watch.events import stamp
+from evenpace.findings import Finding
 from evenpace.watch.groups import GroupBook
 from evenpace.watch.joining import WorkerIteration
 from evenpace.watch.measuring import Measured
 from evenpace.watch.narrowing import Narrowing, TrafficBook, narrow
-from evenpace.watch.sayings import Details, make
-from evenpace.watch.starvation import kernel_evidence, set_apart, single_out
-from evenpace.watch.worker import Worker, WorkerId
+from evenpace.watch.slow_finding import Pace, slow_finding
+from evenpace.watch.starvation import set_apart, single_out
+from evenpace.watch.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +118,12 @@ class SlowWatch:
             return SlowSaying(event.iteration, since, narrowing=narrowing) if narrowing else None
         self._unclear, self._raised = None, True
         verdict, link = event.verdict, None
+        pace = Pace(event.iteration, since_ns, since, self._ratio, self._from_start)
         if verdict.culprits and verdict.link and verdict.kind is not SlowKind.COMMUNICATION:
             other = replace(verdict, kind=SlowKind.COMMUNICATION, culprits=())
-            link = self._finding(other, event.iteration, workers, since_ns, since)
+            link = slow_finding(other, pace, workers)
             verdict = replace(verdict, link=None)
-        finding = self._finding(verdict, event.iteration, workers, since_ns, since)
-        return SlowSaying(event.iteration, since, finding, link, narrowing)
+        return SlowSaying(event.iteration, since, slow_finding(verdict, pace, workers), link, narrowing)
 
     def _relieve(self, event: Relief, since: float) -> SlowSaying | None:
         self._traffic.ended(event.iteration)
@@ -151,30 +149,6 @@ class SlowWatch:
             return False
         return True
 
-    def _finding(
-        self, verdict: SlowVerdict, onset: int, workers: list[Worker], since_ns: int, since: float
-    ) -> Finding:
-        culprits = [worker for worker in workers if worker.id.rank in verdict.culprits]
-        victims = [worker for worker in workers if worker not in culprits] if culprits else []
-        kernel = [item for worker in culprits for item in kernel_evidence(worker, victims, since_ns)]
-        loading = not kernel and _only_culprits_load(culprits, victims)
-        fault, phrase, advice = _classify(verdict, culprits, self._from_start, loading)
-        finding = make(
-            fault,
-            phrase,
-            _details([worker.id for worker in culprits], onset, self._ratio, verdict.link),
-            culprits=[worker.id for worker in culprits],
-            victims=[worker.id for worker in victims],
-            confidence=round(verdict.confidence, 2),
-            severity=Severity.WARNING,
-            since=stamp(since),
-            evidence=_evidence(verdict, culprits) + kernel,
-            advice=advice,
-            missing=() if culprits else ("missing-longer",),
-            terms=Terms(symptom=("straggler" if culprits else "slowdown",)),
-        )
-        return replace(finding, subject=_link(verdict.link, workers)) if verdict.link else finding
-
 
 WORTH_TELLING = 1.3  # times slower, where nobody is to blame: less is the weather of a shared machine
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
@@ -191,63 +165,3 @@ def _role(part: WorkerIteration, rank: int, book: GroupBook) -> str:
     groups = np.unique(operations["group"][operations["point_to_point"]]).tolist()
     stages = [book.groups[group].ranks.index(rank) for group in groups if rank in book.groups[group].ranks]
     return f"{sorted(sizes.items())} {stages}"
-
-
-def _only_culprits_load(culprits: list[Worker], victims: list[Worker]) -> bool:
-    """Tell whether the culprits mostly stand in their data loaders, and the others do not."""
-    return all(worker.stacks.mostly_in_loader() for worker in culprits) and not any(
-        worker.stacks.mostly_in_loader() for worker in victims
-    )
-
-
-def _classify(
-    verdict: SlowVerdict, culprits: list[Worker], from_start: bool, loading: bool
-) -> tuple[str, str, list[str]]:
-    if verdict.kind is SlowKind.COMMUNICATION:
-        named = "slow-communication-rank" if culprits else "slow-communication"
-        phrase = "slow-link" if verdict.link else named
-        return "communication-slow", phrase, ["advice-probe-links"]
-    if verdict.kind is SlowKind.NON_COMMUNICATION and culprits:
-        fault = "data-loader" if loading else "non-communication-slow"
-        phrase = "slow-worker-from-start" if from_start else "slow-worker"
-        return fault, phrase, ["advice-loader" if loading else "advice-compare-node"]
-    phrase = "slow-all" if verdict.kind is SlowKind.THROUGHPUT else "slow-unclear"
-    return "slow-throughput", phrase, ["advice-shared-cause"]
-
-
-def _link(link: Edge, workers: list[Worker]) -> Subject:
-    """Name the link between two ranks."""
-    ends = [worker.id for rank in link for worker in workers if worker.id.rank == rank]
-    return Subject(
-        kind="link",
-        link=f"rank {link[0]} -> rank {link[1]}",
-        node=[end.node for end in ends],
-        rank=[end.rank for end in ends],
-    )
-
-
-def _details(culprits: list[WorkerId], onset: int, ratio: float, link: Edge | None) -> Details:
-    source, target = link or (-1, -1)
-    return {
-        "source": source,
-        "target": target,
-        "rank": ", ".join(str(worker.rank) for worker in culprits),
-        "node": ", ".join(sorted({worker.node for worker in culprits})),
-        "onset": onset,
-        "slowdown": round(ratio, 3),
-    }
-
-
-def _evidence(verdict: SlowVerdict, culprits: list[Worker]) -> list[Evidence]:
-    found = [
-        Evidence(source="iterations", metric=metric, value=round(float(value), 4))
-        for metric, value in verdict.evidence.items()
-    ]
-    found += [
-        Evidence(
-            source=f"rank {rank}", metric="own seconds more per iteration", value=round(float(excess), 4)
-        )
-        for rank, excess in sorted(verdict.excess.items())[:64]
-    ]
-    frames = [(worker.id.rank, worker.stacks.most_seen()) for worker in culprits]
-    return found + [Evidence(source=f"rank {rank} stack", text=frame) for rank, frame in frames if frame]
