@@ -26,7 +26,7 @@ def main() -> None:
         began = time.perf_counter()
         agreement.step()
         took.append(time.perf_counter() - began)
-        time.sleep(0.05)
+        time.sleep(0.1)
         dist.all_reduce(gradients)
         steps.append(time.perf_counter() - began)
     agreement.close()

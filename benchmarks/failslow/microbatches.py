@@ -5,7 +5,7 @@ python benchmarks/failslow/microbatches.py [--only solver|effect|exactness|agree
 Trainings are real (Gloo, examples/train_uneven_*.py), their accelerators are simulated by sleeping. Prints
 tables; exit code 1 where a bar is missed.
 """
-# ruff: noqa: E501  texts of a page
+# ruff: noqa: E402, E501  the other benches are found by path; texts of a page
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SOLVER_BARS = {512: 0.025, 4096: 0.1, 16384: 0.3}  # seconds
 CASES = 300  # against brute force
 NEAR = 1.05  # of the bound
 EXACT = 1e-12
-AGREEMENT = 0.001  # of an iteration
+AGREEMENT = 0.004  # of an iteration of 100 ms: the bar of the tap
 PER_REPLICA = 16  # micro-batches
 COMPUTE_MS = 40.0
 PUBLISHED = {  # Greyhound, ATC '25: iteration time to the healthy one
@@ -72,12 +72,14 @@ def main() -> int:
     verdict = "\n".join(f"- missed: {one}" for one in missed) or "All bars met."
     print(verdict)
     if args.write:
-        body = "\n\n".join(f"## {part.title}\n\n{part.text}" for part in parts)
-        page.save("failslow_microbatches", "Uneven micro-batches", COMMAND, f"{body}\n\n{verdict}")
+        save(parts, verdict)
     return 1 if missed else 0
 
 
-COMMAND = "make bench-failslow-microbatches"
+def save(parts: Sequence[Part], verdict: str) -> None:
+    """Write the page."""
+    body = "\n\n".join(f"## {part.title}\n\n{part.text}" for part in parts)
+    page.save("failslow_microbatches", "Uneven micro-batches", "make bench-failslow", f"{body}\n\n{verdict}")
 
 
 def solver(quick: bool) -> Part:
@@ -162,7 +164,7 @@ def effect(quick: bool) -> Part:
     """Slow one replica of a real training, announce the solver's counts, and measure."""
     rows, missed = [], []
     for replicas in (4, 8):
-        for row in slowed(replicas, (1.3, 1.7) if quick else (1.3, 1.5, 1.7, 2.0), 5 if quick else 8):
+        for row in slowed(replicas, (1.3, 1.7) if quick else (1.3, 1.5, 1.7, 2.0), 5 if quick else 7):
             rows.append(row.cells())
             if row.over > NEAR:
                 missed.append(
@@ -264,11 +266,13 @@ def slowed(replicas: int, factors: tuple[float, ...], steps: int) -> list[Row]:
 def exactness(quick: bool) -> Part:
     """Train twice in double precision, with even counts and with plans that come and go."""
     steps = 60 if quick else 200
-    rows, missed = [], []
+    rows, missed, others = [], [], 0.0
     for script, layout, plans in LAYOUTS:
         reference, ids, _ = trained(script, steps, ())
         model, same, switches = trained(script, steps, plans)
-        apart = max(float((reference[name] - model[name]).abs().max()) for name in reference)
+        differences = {name: float((reference[name] - model[name]).abs().max()) for name in reference}
+        apart = max(differences.values())
+        others = max(others, *(one for name, one in differences.items() if "qkv.bias" not in name))
         different = sum(ids[step] != same[step] for step in range(steps))
         rows.append([layout, steps, switches, f"{apart:.1e}", different])
         if apart > EXACT:
@@ -278,7 +282,9 @@ def exactness(quick: bool) -> Part:
     head = ("layout", "steps", "plans in force", "largest difference", "steps with other samples")
     text = (
         f"{page.table(head, rows)}\n\nThe examples in float64 with AdamW, 16 micro-batches a step on 4 Gloo workers: all "
-        "parameters at the end of a run whose plans come and go, against one with even counts throughout."
+        "parameters at the end of a run whose plans come and go, against one with even counts throughout. The largest "
+        "difference is that of the keys' bias, whose gradient is zero but for rounding, which AdamW scales up; of all "
+        f"others it is {others:.1e}."
     )
     return Part("Exactness", text, missed)
 
@@ -287,7 +293,7 @@ def trained(script: str, steps: int, plans: Sequence[list[int]]) -> tuple[Any, d
     """Train with plans in turn; return the parameters, the samples of each step, and how many plans there were."""
     import torch
 
-    sizes = ["--micro-batches=16", "--batch=64", "--layers=2", "--width=32", "--length=16", "--float64"]
+    sizes = ["--micro-batches=16", "--batch=128", "--layers=1", "--width=32", "--length=32", "--float64"]
     announced = 0
     with Uneven(script, 4, [f"--steps={steps}", "--compute-ms=2", *sizes]) as training:
         while plans and training.step() < steps - 30:
@@ -300,7 +306,7 @@ def trained(script: str, steps: int, plans: Sequence[list[int]]) -> tuple[Any, d
 
 def agreement(quick: bool) -> Part:
     """Measure what agreeing on plans costs a step of 8 workers, beside the step."""
-    steps = 100 if quick else 400
+    steps = 100 if quick else 200
     with Uneven("../benchmarks/failslow/agreeing.py", 8, [f"--steps={steps}"]) as training:
         training.finish()
         found = [json.loads(path.read_text()) for path in training.home.glob("agreeing.*.json")]
