@@ -268,9 +268,10 @@ def test_without_its_work_an_iteration_says_nothing_once_work_explains_others():
     job, watch, rng = Job(4), detector(), np.random.default_rng(0)
     for iteration in range(100):
         watch.feed(packed(job, iteration, rng))
-    bare = [replace(packed(job, i, rng), tokens=None, squares=None) for i in range(100, 120)]
-    slow = [replace(sample, durations=sample.durations * 3) for sample in bare]
-    assert [event for sample in slow for event in watch.feed(sample)] == []
+    bare = [replace(job.sample(i, network=9), tokens=None, squares=None) for i in range(100, 119)]
+    assert [event for sample in bare for event in watch.feed(sample)] == []
+    assert [event for i in range(119, 170) for event in watch.feed(job.sample(i))] == []  # learned anew
+    assert any(isinstance(e, Onset) for i in range(170, 180) for e in watch.feed(job.sample(i, {1: 2.0})))
 
 
 def test_a_few_ranks_with_odd_durations_are_no_slow_job():

@@ -86,9 +86,7 @@ class Baseline:
         self._skip = self.settings.warm_up if warm_up else 0
         self._samples: list[float] = []
         self._recent: deque[float] = deque(maxlen=STRETCH)  # logs of ratios to the level
-        self._since: deque[float] = deque(
-            maxlen=STRETCH
-        )  # likewise, the first ones at the present slow level
+        self._since: deque[float] = deque(maxlen=STRETCH)  # likewise, the first at the present slow level
         self._up, self._down = Cusum(), Cusum()
         self._block: list[float] = []
         self._blocks: deque[float] = deque(maxlen=BLOCKS)

@@ -24,6 +24,7 @@ from evenpace.detect.workload import Workload, learn
 Array = NDArray[np.float64]
 WINDOW = 60  # iterations before a decision in which its onset or relief is looked for
 SLOW_WINDOW = 20  # the latest slow iterations, on which a verdict stands
+UNKNOWN = 20  # iterations in a row without their work, after which the pace is learned without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ class SlowDetector:
         self._from_start = FromStart(self._ranks, self._roles, self._nodes)
         self._workload: Workload | None = None
         self._weighed = False  # whether it was tried
+        self._unknown = 0  # iterations in a row whose work is not known, though it was
         self._seen = 0
 
     def work_changed(self) -> None:
@@ -166,7 +168,12 @@ class SlowDetector:
             return sample
         work = sample.work
         if work is None or work.shape[1] != len(self._workload.rates):
-            return None
+            self._unknown += 1
+            if self._unknown < UNKNOWN:
+                return None
+            self.work_changed()
+            return sample
+        self._unknown = 0
         return sample.scaled(self._workload.factor(work))
 
     def _weigh(self) -> None:
