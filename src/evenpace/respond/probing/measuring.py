@@ -24,14 +24,15 @@ def compute(
 ) -> list[Worker]:
     """Let these workers multiply, all at once but for those of a host that would take each other's cores.
 
-    Who is `slow` by what has come back is measured again: what disturbed it may be over.
+    Who is `slow` by what has come back is measured again, one a host at a time: what disturbed it may be
+    over, or have been its neighbour.
     """
     best: dict[int, Worker] = {}
     for again in range(ROUNDS + AGAIN):
         asked = sorted(ranks) if again < ROUNDS else sorted(slow([*best.values()]))
         if not asked or (again >= ROUNDS and meeting.lasted > SETTLED_SECONDS / 2):
             break
-        for turn in _turns(meeting.hellos, asked):
+        for turn in _turns(meeting.hellos, asked, alone=again >= ROUNDS):
             for rank, answer in meeting.ask({rank: {"do": "compute"} for rank in turn}, _PATIENCE).items():
                 worker = _worker(rank, answer, str(meeting.hellos[rank].get("hardware", "")))
                 best[rank] = _better(best[rank], worker) if rank in best else worker
@@ -44,20 +45,21 @@ def _better(one: Worker, other: Worker) -> Worker:
     return Worker(one.rank, least, one.wrong + other.wrong, one.hardware)
 
 
-def _turns(hellos: Mapping[int, Word], ranks: Sequence[int]) -> Iterator[list[int]]:
+def _turns(hellos: Mapping[int, Word], ranks: Sequence[int], alone: bool) -> Iterator[list[int]]:
     hosts: dict[str, list[int]] = {}
     for rank in ranks:
         if rank in hellos:
             hosts.setdefault(str(hellos[rank].get("host")), []).append(rank)
-    shares = [_shares(hellos, its) for its in hosts.values()]
+    shares = [_shares(hellos, its, alone) for its in hosts.values()]
     for place in range(max(map(len, shares), default=0)):
         yield [rank for share in shares for turn in share[place : place + 1] for rank in turn]
 
 
-def _shares(hellos: Mapping[int, Word], ranks: list[int]) -> list[list[int]]:
-    """Share a host's workers among turns, as few as its cores allow."""
-    able = _number(hellos[ranks[0]].get("at_once"))
-    size = len(ranks) if able < 1 else max(int(able), math.ceil(len(ranks) / _MOST_TURNS))
+def _shares(hellos: Mapping[int, Word], ranks: list[int], alone: bool) -> list[list[int]]:
+    """Share a host's workers among turns, as few as its cores allow; one where `alone`."""
+    able = int(_number(hellos[ranks[0]].get("at_once")))
+    able = len(ranks) if able < 1 else 1 if alone else able
+    size = max(able, math.ceil(len(ranks) / _MOST_TURNS))
     return [ranks[first : first + size] for first in range(0, len(ranks), size)]
 
 

@@ -82,7 +82,10 @@ class Meeting:
         return True
 
     def ask(self, words: Mapping[int, Word], seconds: float) -> dict[int, Word]:
-        """Ask some workers something each; return the answers that came in time. Raises Cancelled."""
+        """Ask some workers something each; return the answers that came in time. Raises Cancelled.
+
+        Who does not answer in time is not waited for again.
+        """
         self._asked += 1
         asked = self._asked
         there = [rank for rank in words if rank in self._guests]
@@ -98,7 +101,9 @@ class Meeting:
                         answers[rank] = word
             return all(rank in answers or rank not in self._guests for rank in there)
 
-        self.until(complete, seconds)
+        if not self.until(complete, seconds):
+            for rank in set(there) & self.present - set(answers):
+                self._part(self._guests[rank])
         return answers
 
     def _hear(self, guest: _Guest | None) -> None:
