@@ -251,7 +251,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="two probes of each kind")
     parser.add_argument("--write", action="store_true", help="save docs/benchmarks/failslow_validation.md")
     args = parser.parse_args()
-    count, chance = 2 if args.quick else 10, random.Random(5)  # noqa: S311  victims, not secrets
+    count, chance = 2 if args.quick else 6, random.Random(5)  # noqa: S311  victims, not secrets
     cases = [healthy(count), slow_worker(count, chance)]
     cases += [slow_link(count, chance)] if netns.available() else []
     cases += [stopped(), many(RANKS), many(MANY)]

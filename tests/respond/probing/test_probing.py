@@ -157,7 +157,7 @@ def test_one_at_a_time_and_the_outcome_once(job: Job, measure: Measure) -> None:
 
 def test_cancelled_while_all_stand_they_go_on(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     paused = threading.Event()
-    monkeypatch.setattr(measuring, "_turns", lambda *_: paused.set() or iter([[0]] * 1000))
+    monkeypatch.setattr(measuring, "_turns", lambda *_, **__: paused.set() or iter([[0]] * 1000))
     job.train(2)
     prober = job.probing()
     prober.start(RANKS)
