@@ -255,5 +255,5 @@ def _is_plain(growth: Growth, share: float) -> bool:
 
 
 def _is_large(growth: Growth) -> bool:
-    """Tell whether the job is so much slower, or has been for so long, that it is no passing thing."""
+    """Tell whether the job is so much slower, or for so long, that it is no passing thing."""
     return growth.iterations >= ENOUGH or 1 + growth.job_relative >= PLAIN

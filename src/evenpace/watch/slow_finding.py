@@ -15,7 +15,7 @@ from evenpace.watch.worker import Worker, WorkerId
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Since when the job is slow, and how much: `ratio` to its healthy pace, or (from the start) to peers'."""
+    """Since when the job is slow, and how many times: to its past, or (from the start) to a rank's peers."""
 
     onset: int  # iteration
     since_ns: int  # monotonic
