@@ -27,6 +27,7 @@ class Watched:
         arguments: list[str],
         environment: Mapping[str, str] | None = None,
         ranks: int = RANKS,
+        policy: str = "observe",
     ) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="evenpace-bench-", ignore_cleanup_errors=True)
         self.home = Path(self._temporary.name)
@@ -37,7 +38,8 @@ class Watched:
             str(ranks),
             str(ROOT / "examples" / script),
         ]
-        command = [sys.executable, "-m", "evenpace", "run", f"--run-dir={self.folder}", "--quiet", "--", *job]
+        ours = [f"--run-dir={self.folder}", f"--policy={policy}", "--quiet"]
+        command = [sys.executable, "-m", "evenpace", "run", *ours, "--", *job]
         self.said = (self.home / "said.txt").open("wb")
         self.process = subprocess.Popen(
             [*command, *arguments],

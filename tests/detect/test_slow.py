@@ -154,6 +154,29 @@ def test_changed_work_is_learned_anew():
     assert [event for i in range(30, 80) for event in watch.feed(job.sample(i))] == []
 
 
+def test_back_at_earlier_work_its_pace_is_known_and_slowness_is_found_at_once():
+    job, watch = Job(), detector()
+    for iteration in range(40):
+        assert watch.feed(job.sample(iteration)) == []
+    watch.resume()
+    first, *_ = (event for i in range(40, 46) for event in watch.feed(job.sample(i, slow={1: 2.0})))
+    assert isinstance(first, Onset)
+    assert first.verdict.culprits == (1,)
+    assert first.decided <= 44
+
+
+def test_slowness_that_outlasts_other_work_is_told_again():
+    job, watch = Job(), detector()
+    for iteration in range(40):
+        watch.feed(job.sample(iteration))
+    told = [event for i in range(40, 50) for event in watch.feed(job.sample(i, slow={1: 2.0}))]
+    watch.resume()
+    again = [event for i in range(50, 60) for event in watch.feed(job.sample(i, slow={1: 2.0}))]
+    assert [type(events[0]) for events in (told, again)] == [Onset, Onset]
+    well = [event for i in range(60, 75) for event in watch.feed(job.sample(i))]
+    assert [type(event) for event in well] == [Relief]
+
+
 def pipelined(rng, iteration, data, stages, slow):
     """Replicas of a pipeline: 4 micro-batches forward, then backward, then all replicas meet."""
     work = np.exp(rng.normal(0, 0.03, (data * stages, 8))) * np.array([1.0] * 4 + [2.0] * 4)

@@ -99,6 +99,12 @@ class Baseline:
         self._jitter = 0.0  # likewise, of neighbours
         self.slow = False
 
+    def resume(self) -> None:
+        """Go on with what was learned, after another kind of work: whether the job is slow is open again."""
+        self._skip = min(1, self.settings.warm_up)
+        self._at, self.slow = 0.0, False
+        self._settle()
+
     @property
     def ready(self) -> bool:
         """Tell whether enough was learned to decide."""
@@ -204,6 +210,14 @@ class Baseline:
         eased = self._at - fallen >= now.least and min(fallen, latest) >= self._healthy.least
         return fallen if eased else None
 
+    def _settle(self) -> None:
+        """Look at what comes from now on only."""
+        self._limits = self._healthy
+        self._since.clear()
+        self._recent.clear()
+        self._block.clear()
+        self._up, self._down, self._faster = Cusum(), Cusum(), 0
+
     def _stretch(self, cusum: Cusum) -> Array:
         return np.array(list(self._recent)[-max(3, cusum.length) :])
 
@@ -211,11 +225,7 @@ class Baseline:
         """Take up another level: slow, slower, less slow or well."""
         was_slow, self.slow = self.slow, to > WELL * self._healthy.least
         self._at = to if self.slow else 0.0
-        self._limits = self._healthy
-        self._since.clear()
-        self._recent.clear()
-        self._block.clear()
-        self._up, self._down = Cusum(), Cusum()
+        self._settle()
         if not self.slow:
             return Change.RELIEF
         return Change.SHIFT if was_slow else Change.ONSET

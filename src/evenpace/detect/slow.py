@@ -145,6 +145,20 @@ class SlowDetector:
         self._baseline.relearn()
         self._clear()
 
+    @property
+    def ready(self) -> bool:
+        """Tell whether the healthy pace is known."""
+        return self._baseline.ready
+
+    def resume(self) -> None:
+        """Go on with the healthy pace that was learned, after the job has done another kind of work."""
+        self._baseline.resume()
+        for samples in (self._recent, self._slow):
+            samples.clear()
+        self._onset, self._ratio, self._settled = None, 1.0, False
+        self._verdict = SlowVerdict(SlowKind.UNCLEAR)
+        self._from_start.forget()
+
     def feed(self, sample: Sample) -> list[SlowEvent]:
         """Take the next iteration; return what it decided."""
         if sample.irregular or not sample.duration > 0 or (usual := self._usual(sample)) is None:

@@ -168,7 +168,7 @@ class TrafficBook:
 
     def ended(self, iteration: int) -> None:
         """Note that it is well from this iteration on."""
-        if self._slow:
+        if self._slow and self._slow[-1][1] == float("inf"):
             self._slow[-1] = (self._slow[-1][0], iteration)
 
     def compare(self, onset: int) -> list[Compared]:

@@ -37,9 +37,13 @@ class SlowSaying:
 
 @dataclass(slots=True)
 class SlowWatch:
-    """Follow one incarnation's pace; the detector starts with the first iteration."""
+    """Follow one incarnation's pace; the detector starts with the first iteration.
+
+    Where the job comes back to work that it did before (a plan was taken back), what was learned of it holds.
+    """
 
     _detector: SlowDetector | None = None
+    _known: dict[tuple[str, ...], tuple[SlowDetector, TrafficBook]] = field(default_factory=dict)  # by roles
     _ranks: list[int] = field(default_factory=list)
     _starts: dict[int, tuple[int, float]] = field(default_factory=dict)  # monotonic and epoch by iteration
     _ratio: float = 1.0
@@ -64,7 +68,8 @@ class SlowWatch:
             self._ranks = ranks
             book = workers[0].book
             nodes = {worker.id.rank: worker.id.node for worker in workers}
-            self._detector = SlowDetector(ranks, [_role(parts[rank], rank, book) for rank in ranks], nodes)
+            roles = [_role(parts[rank], rank, book) for rank in ranks]
+            self._detector, self._traffic = self._taken_up(roles, nodes, sample.iteration)
         self._starts[sample.iteration] = (start_ns, start)
         self._starts.pop(sample.iteration - 200, None)
         if not sample.irregular:
@@ -95,10 +100,26 @@ class SlowWatch:
             return []
         return [replace(unclear, decided=iteration)]
 
+    def _taken_up(
+        self, roles: list[str], nodes: dict[int, str], iteration: int
+    ) -> tuple[SlowDetector, TrafficBook]:
+        """Return the detector of this work: the one that knows it, or a new one."""
+        key = tuple(f"{rank} {role}" for rank, role in zip(self._ranks, roles, strict=True))
+        known = self._known.get(key)
+        if known is not None and known[0].ready:
+            detector, traffic = known
+            detector.resume()
+            traffic.ended(iteration)
+            return known
+        if len(self._known) >= MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        self._known[key] = SlowDetector(self._ranks, roles, nodes), TrafficBook()
+        return self._known[key]
+
     def work_changed(self) -> None:
-        """Forget the pace: the iteration itself is another one now."""
-        self._detector, self._traffic = None, TrafficBook()
-        self._unclear = self._unnamed = self._narrowed = None
+        """Lay the pace aside: the iteration itself is another one now."""
+        self._detector = self._unclear = self._unnamed = self._narrowed = None
+        self._raised = False
 
     def _say(
         self, event: Onset | Update | Relief, workers: list[Worker], now_ns: int, now: float
@@ -151,6 +172,7 @@ class SlowWatch:
 
 
 WORTH_TELLING = 1.3  # times slower, where nobody is to blame: less is the weather of a shared machine
+MOST_KNOWN = 8  # kinds of work of one incarnation
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
 
 

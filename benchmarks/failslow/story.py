@@ -1,0 +1,248 @@
+"""The whole story: one training, ten slow GPUs and two slow links, watched only and eased.
+
+python benchmarks/failslow/story.py [--quick] [--write]
+
+A day of half an hour, compressed: 8 Gloo workers (2 stages of 4 replicas), each in a network namespace of its
+own (needs root), on simulated accelerators. The same script of events runs twice: watched only, and eased.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import page
+from netns import Network, network
+from watched import Watched
+
+from evenpace.findings import several
+from evenpace.watch.events import Adapted, Decision, FindingRaised, Iteration, Probed, seconds
+
+RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 8, 15.0, 3.0
+SLOW_LINK = 100e6  # bits a second
+ARGUMENTS = [
+    *(
+        "--pipeline=2",
+        "--data=4",
+        "--layers=2",
+        "--width=32",
+        "--length=8",
+        f"--batch={RANKS // 2 * MICRO_BATCHES}",
+    ),
+    *(f"--micro-batches={MICRO_BATCHES}", f"--compute-ms={COMPUTE_MS}", f"--padding-mb={PADDING_MB}"),
+    "--steps=100000",
+]
+HEALTHY = 20.0  # seconds before the first event
+RECOVERED = 0.75  # of the lost throughput: the bar
+PUBLISHED = "58.9 %"  # Greyhound, USENIX ATC'25: 10 compute and 2 communication events on 256 GPUs
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Rank `rank` takes `factor` times as long, or its link to `peer` is slow; seconds from the first event."""
+
+    start: float
+    duration: float
+    rank: int
+    factor: float = 1.0
+    peer: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Say what it is."""
+        return (
+            f"link {self.rank} - {self.peer}"
+            if self.peer is not None
+            else f"rank {self.rank} x {self.factor:g}"
+        )
+
+
+# Weak, medium and severe as published: 3, 5 and 2 of the compute events.
+EVENTS = (
+    Trouble(0, 16, 2, 1.6),
+    Trouble(21, 16, 5, 1.3),
+    Trouble(42, 22, 1, peer=2),
+    Trouble(69, 16, 7, 1.6),
+    Trouble(90, 16, 0, 2.2),
+    Trouble(111, 16, 3, 1.3),
+    Trouble(132, 16, 6, 1.6),
+    Trouble(153, 22, 6, peer=7),
+    Trouble(180, 16, 4, 2.2),
+    Trouble(201, 16, 1, 1.6),
+    Trouble(222, 16, 6, 1.3),
+    Trouble(243, 16, 2, 1.6),
+)
+END = 264.0
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One run of the script: iterations a minute when healthy and over all events, and what was said."""
+
+    healthy: float
+    troubled: float
+    events: list[object]
+    began: float  # epoch seconds of the first event
+
+
+def main() -> int:
+    """Play the story twice; return the exit code."""
+    parser = argparse.ArgumentParser(description="Play a day of slow GPUs and links.")
+    parser.add_argument("--quick", action="store_true", help="the first three events only")
+    parser.add_argument("--write", action="store_true", help="save docs/benchmarks/failslow_story.md")
+    parser.add_argument("--keep", type=Path, help="keep events.jsonl of the eased run here")
+    args = parser.parse_args()
+    script = EVENTS[:3] if args.quick else EVENTS
+    end = script[-1].start + script[-1].duration + 5 if args.quick else END
+    watched, eased = (play(policy, script, end, args.keep) for policy in ("observe", "adapt"))
+    text, missed = told(watched, eased, script)
+    verdict = "\n".join(f"- bar missed: {one}" for one in missed) or "All bars met."
+    print(f"\n{text}\n\n{verdict}")
+    if args.write:
+        page.save("failslow_story", "A whole story", "make bench-failslow", f"{text}\n\n{verdict}")
+    return 1 if missed else 0
+
+
+def play(policy: str, script: tuple[Trouble, ...], end: float, keep: Path | None) -> Played:
+    """Train under a policy while the script happens."""
+    with tempfile.TemporaryDirectory() as home, network(RANKS) as net:
+        slow_file = Path(home) / "slow.json"
+        slow_file.write_text("{}")
+        arguments = [*ARGUMENTS, f"--slow-file={slow_file}"]
+        with Watched("train_pipeline_data.py", arguments, net.environment(), RANKS, policy) as training:
+            training.more_iterations(40, 120)
+            training.pause(HEALTHY)
+            began = time.time()
+            happen(script, end, training, net, slow_file)
+            events = list(training.run.events)
+            training.run.read()
+            events = list(training.run.events)
+            if keep and policy != "observe":
+                keep.write_bytes((training.folder / "events.jsonl").read_bytes())
+    before = [one for one in iterations(events) if began - HEALTHY <= seconds(one.time) < began]
+    during = [one for one in iterations(events) if began <= seconds(one.time) < began + end]
+    print(
+        f"{policy}: {len(before) / HEALTHY * 60:.0f} a minute, then {len(during) / end * 60:.0f}", flush=True
+    )
+    return Played(len(before) / HEALTHY * 60, len(during) / end * 60, events, began)
+
+
+def happen(script: tuple[Trouble, ...], end: float, training: Watched, net: Network, slow_file: Path) -> None:
+    """Let every event begin and end at its time."""
+    began = time.monotonic()
+    moments = sorted(
+        {0.0, end, *(one.start for one in script), *(one.start + one.duration for one in script)}
+    )
+    open_links: dict[Trouble, ExitStack] = {}
+    for moment, following in zip(moments, [*moments[1:], None], strict=True):
+        now = [one for one in script if one.start <= moment < one.start + one.duration]
+        factors = {str(one.rank): one.factor for one in now if one.peer is None}
+        aside = slow_file.with_suffix(".new")
+        aside.write_text(json.dumps(factors))
+        aside.replace(slow_file)
+        for one in [one for one in open_links if one not in now]:
+            open_links.pop(one).close()
+        for one in now:
+            if one.peer is not None and one not in open_links:
+                open_links[one] = ExitStack()
+                open_links[one].enter_context(slow_link(net, one.rank, one.peer))
+        if following is not None:
+            training.pause(max(0.0, began + following - time.monotonic()))
+
+
+@contextmanager
+def slow_link(net: Network, one: int, other: int) -> Iterator[None]:
+    """Shape a link in both directions."""
+    with net.slow_pair(one, other, SLOW_LINK), net.slow_pair(other, one, SLOW_LINK):
+        yield
+
+
+def iterations(events: list[object]) -> list[Iteration]:
+    """Return the iterations among events."""
+    return [one for one in events if isinstance(one, Iteration)]
+
+
+# --- what came of it ---
+
+
+def found(trouble: Trouble, played: Played) -> tuple[bool, list[int]]:
+    """Tell whether an event was found while it lasted, and which innocent ranks were accused meanwhile."""
+    first = played.began + trouble.start
+    said = [
+        one
+        for one in played.events
+        if isinstance(one, FindingRaised | Probed)
+        and first <= seconds(one.time) < first + trouble.duration + 2
+    ]
+    wanted = {trouble.rank} if trouble.peer is None else {trouble.rank, trouble.peer}
+    accused = [set(accused_by(one)) for one in said]
+    right = any(one == wanted for one in accused)
+    return right, sorted({rank for one in accused for rank in one - wanted})
+
+
+def accused_by(event: FindingRaised | Probed) -> list[int]:
+    """Return the ranks that a finding or a measurement says are slow, or the ends of the slow links."""
+    if isinstance(event, Probed):
+        return [*event.slow_ranks, *(rank for link in event.slow_links for rank in link)]
+    return list(several(event.finding.subject.rank))
+
+
+def told(watched: Played, eased: Played, script: tuple[Trouble, ...]) -> tuple[str, list[str]]:
+    """Return the page's text and the bars that were missed."""
+    healthy = statistics.mean((watched.healthy, eased.healthy))
+    recovered = (eased.troubled - watched.troubled) / (healthy - watched.troubled)
+    results = [(one, *found(one, eased)) for one in script]
+    adapted = [one for one in eased.events if isinstance(one, Adapted)]
+    decisions = [one for one in eased.events if isinstance(one, Decision)]
+    restarts = [one for one in decisions if "restart" in one.action]
+    rows = [
+        (one.name, f"{one.duration:g}", "yes" if right else "NO", innocent or "-")
+        for one, right, innocent in results
+    ]
+    summary = page.table(
+        ("", "iterations a minute"),
+        [
+            ("healthy", f"{healthy:.0f}"),
+            ("the events, watched only", f"{watched.troubled:.0f}"),
+            ("the events, eased", f"{eased.troubled:.0f}"),
+            ("lost throughput recovered", f"{recovered:.1%} (published: {PUBLISHED})"),
+            (
+                "plans that took effect / failed",
+                f"{sum(not one.failed for one in adapted)} / {sum(bool(one.failed) for one in adapted)}",
+            ),
+            ("longest pause for a plan", f"{max((one.pause for one in adapted), default=0):.2f} s"),
+            ("measurements, longest pause", measured(eased)),
+            ("restarts, or said to be worth one", str(len(restarts))),
+            ("largest loss at one decision", f"{max((one.lost for one in decisions), default=0):.1f} s"),
+        ],
+    )
+    table = page.table(("event", "seconds", "found", "innocent ranks named"), rows)
+    text = f"{(__doc__ or '').split(chr(10) * 2, 2)[2].strip()}\n\n{summary}\n\n{table}"
+    missed = []
+    if recovered < RECOVERED:
+        missed.append(f"{recovered:.1%} of the lost throughput recovered; at least {RECOVERED:.0%}")
+    missed += [f"{one.name} was not found" for one, right, _ in results if not right]
+    missed += [f"innocents named during {one.name}: {innocent}" for one, _, innocent in results if innocent]
+    missed += ["a restart"] * bool(restarts)
+    return text, missed
+
+
+def measured(played: Played) -> str:
+    """Sum the measurements up."""
+    probes = [one for one in played.events if isinstance(one, Probed)]
+    return f"{len(probes)}, {max((one.pause for one in probes), default=0):.2f} s"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
