@@ -158,7 +158,7 @@ def test_back_at_earlier_work_its_pace_is_known_and_slowness_is_found_at_once():
     job, watch = Job(), detector()
     for iteration in range(40):
         assert watch.feed(job.sample(iteration)) == []
-    watch.resume()
+    watch.take_up()
     first, *_ = (event for i in range(40, 46) for event in watch.feed(job.sample(i, slow={1: 2.0})))
     assert isinstance(first, Onset)
     assert first.verdict.culprits == (1,)
@@ -170,7 +170,7 @@ def test_slowness_that_outlasts_other_work_is_told_again():
     for iteration in range(40):
         watch.feed(job.sample(iteration))
     told = [event for i in range(40, 50) for event in watch.feed(job.sample(i, slow={1: 2.0}))]
-    watch.resume()
+    watch.take_up()
     again = [event for i in range(50, 60) for event in watch.feed(job.sample(i, slow={1: 2.0}))]
     assert [type(events[0]) for events in (told, again)] == [Onset, Onset]
     well = [event for i in range(60, 75) for event in watch.feed(job.sample(i))]

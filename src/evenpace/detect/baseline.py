@@ -99,8 +99,8 @@ class Baseline:
         self._jitter = 0.0  # likewise, of neighbours
         self.slow = False
 
-    def resume(self) -> None:
-        """Go on with what was learned, after another kind of work: whether the job is slow is open again."""
+    def take_up(self) -> None:
+        """Take up what was learned, after another kind of work: whether the job is slow is open again."""
         self._skip = min(1, self.settings.warm_up)
         self._at, self.slow = 0.0, False
         self._settle()

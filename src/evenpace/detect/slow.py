@@ -150,9 +150,9 @@ class SlowDetector:
         """Tell whether the healthy pace is known."""
         return self._baseline.ready
 
-    def resume(self) -> None:
+    def take_up(self) -> None:
         """Go on with the healthy pace that was learned, after the job has done another kind of work."""
-        self._baseline.resume()
+        self._baseline.take_up()
         for samples in (self._recent, self._slow):
             samples.clear()
         self._onset, self._ratio, self._settled = None, 1.0, False

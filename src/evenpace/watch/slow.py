@@ -108,7 +108,7 @@ class SlowWatch:
         known = self._known.get(key)
         if known is not None and known[0].ready:
             detector, traffic = known
-            detector.resume()
+            detector.take_up()
             traffic.ended(iteration)
             return known
         if len(self._known) >= MOST_KNOWN:
