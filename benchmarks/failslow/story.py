@@ -26,8 +26,11 @@ import page
 from netns import Network, network
 from watched import Watched
 
+from evenpace.errors import Problem
 from evenpace.findings import several
-from evenpace.watch.events import Adapted, Decision, FindingRaised, Iteration, Probed, seconds
+from evenpace.respond.mitigation.announcing import read_header
+from evenpace.respond.mitigation.loop import ring_of
+from evenpace.watch.events import Adapted, Decision, FindingRaised, IncarnationStarted, Probed, seconds
 
 RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 8, 15.0, 3.0
 SLOW_LINK = 100e6  # bits a second
@@ -50,7 +53,7 @@ PUBLISHED = "58.9 %"  # Greyhound, USENIX ATC'25: 10 compute and 2 communication
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Rank `rank` takes `factor` times as long, or its link to `peer` is slow; seconds from the first event."""
+    """Rank `rank` takes `factor` times as long, or its link to `peer` is slow; seconds of the script."""
 
     start: float
     duration: float
@@ -121,21 +124,29 @@ def play(policy: str, script: tuple[Trouble, ...], end: float, keep: Path | None
         slow_file.write_text("{}")
         arguments = [*ARGUMENTS, f"--slow-file={slow_file}"]
         with Watched("train_pipeline_data.py", arguments, net.environment(), RANKS, policy) as training:
-            training.more_iterations(40, 120)
+            training.more_iterations(60, 120)
+            counts = [steps(training)]
             training.pause(HEALTHY)
+            counts.append(steps(training))
             began = time.time()
             happen(script, end, training, net, slow_file)
-            events = list(training.run.events)
+            counts.append(steps(training))
             training.run.read()
             events = list(training.run.events)
             if keep and policy != "observe":
                 keep.write_bytes((training.folder / "events.jsonl").read_bytes())
-    before = [one for one in iterations(events) if began - HEALTHY <= seconds(one.time) < began]
-    during = [one for one in iterations(events) if began <= seconds(one.time) < began + end]
-    print(
-        f"{policy}: {len(before) / HEALTHY * 60:.0f} a minute, then {len(during) / end * 60:.0f}", flush=True
-    )
-    return Played(len(before) / HEALTHY * 60, len(during) / end * 60, events, began)
+    healthy, troubled = (counts[1] - counts[0]) / HEALTHY * 60, (counts[2] - counts[1]) / end * 60
+    print(f"{policy}: {healthy:.0f} a minute, then {troubled:.0f}", flush=True)
+    return Played(healthy, troubled, events, began)
+
+
+def steps(training: Watched) -> int:
+    """Return how many steps the loop has begun by now, as its own ring says."""
+    (started,) = [one for one in training.run.events if isinstance(one, IncarnationStarted)]
+    header = read_header(ring_of(Path(started.rings), training.worker(0)))
+    if header is None:
+        raise Problem("the training has ended before its time")
+    return header.loop_step
 
 
 def happen(script: tuple[Trouble, ...], end: float, training: Watched, net: Network, slow_file: Path) -> None:
@@ -166,11 +177,6 @@ def slow_link(net: Network, one: int, other: int) -> Iterator[None]:
     """Shape a link in both directions."""
     with net.slow_pair(one, other, SLOW_LINK), net.slow_pair(other, one, SLOW_LINK):
         yield
-
-
-def iterations(events: list[object]) -> list[Iteration]:
-    """Return the iterations among events."""
-    return [one for one in events if isinstance(one, Iteration)]
 
 
 # --- what came of it ---
