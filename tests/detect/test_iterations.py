@@ -186,7 +186,7 @@ def test_every_iteration_is_found_once(
     order: list[int], size: int, warm_up: list[int], extras: list[tuple[int, int]]
 ) -> None:
     pattern, count = order[:size], dict(extras)
-    symbols, total = list(warm_up), max(70, 400 // size)
+    symbols, total = list(warm_up), max(70, 800 // size)  # searched again after the last extra
     for i in range(total):
         symbols += pattern[:1] + [70] * count.get(i, 0) + pattern[1:]
     tracker, spans = track(symbols)
