@@ -85,11 +85,15 @@ class Probes:
 
 
 def _in_use(rings: Mapping[int, Path]) -> list[Edge]:
-    """Return the links that the collectives of all groups use as rings."""
+    """Return the links that collectives use as rings.
+
+    A group that has others within it (the world, beside pipelines and their replicas) is for control.
+    """
     found = {
         group.ranks
         for ring in rings.values()
         for group in read_groups(ring.with_suffix(layout.GROUPS_SUFFIX)).values()
         if all(rank in rings for rank in group.ranks)
     }
-    return links_in_use(sorted(found))
+    sets = [frozenset(ranks) for ranks in found if len(ranks) > 1]
+    return links_in_use(sorted(ranks for ranks in found if not any(one < set(ranks) for one in sets)))
