@@ -293,7 +293,7 @@ def trained(script: str, steps: int, plans: Sequence[list[int]]) -> tuple[Any, d
     """Train with plans in turn; return the parameters, the samples of each step, and how many plans there were."""
     import torch
 
-    sizes = ["--micro-batches=16", "--batch=128", "--layers=1", "--width=32", "--length=32", "--float64"]
+    sizes = ["--micro-batches=16", "--batch=64", "--layers=1", "--width=32", "--length=32", "--float64"]
     announced = 0
     with Uneven(script, 4, [f"--steps={steps}", "--compute-ms=2", *sizes]) as training:
         while plans and training.step() < steps - 30:
