@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evenpace.findings import Subject
 from evenpace.respond.mitigation.mitigation import Mitigation
 from evenpace.watch.events import Decision, Narrowed, Probed, WatchDegraded
 
@@ -274,6 +275,26 @@ def test_what_is_proven_is_not_measured(job: Maker) -> None:
     run.raise_finding(None, onset=40)
     run.look(5)
     assert run.prober.asked == []
+
+
+def test_a_measurement_from_before_a_link_was_slow_does_not_show_that_it_is_well(job: Maker) -> None:
+    run = job()
+    run.offer({"positions": {"pipeline": 2, "data": 2, "ranks": [0, 1, 2, 3], "bytes": [1000, 1000]}})
+    own = dict.fromkeys(range(RANKS), HEALTHY / 2)
+    run.iterate(40, HEALTHY, own)
+    run.measured_in_health()
+    link = Subject("link", node=["node0", "node1"], rank=[0, 1], link="rank 0 -> rank 1")
+    run.iterate(300, SLOW, own)
+    run.raise_finding(None, onset=40, subject=link, fault="communication-slow")
+    run.look()
+    assert run.plan() is not None
+    run.obey()
+    run.look()
+    run.iterate(10, EASED, own)
+    run.look(3)
+    assert run.decisions() == [("adapt", "topology")]
+    run.look(80)
+    assert [one.healthy for one in run.prober.asked] == [True], "it is measured again"
 
 
 def test_a_run_is_gone_on_with_from_its_log(job: Maker) -> None:

@@ -132,6 +132,7 @@ class Following:
         self.in_force[event.strategy] = InForce(
             event.strategy, plan, before or 0.0, self.since, suspicion, links, candidates
         )
+        self.probed = None  # only what is measured from now on can show that the cause is gone
 
     def _slow_links(self, suspicion: Suspicion) -> dict[tuple[int, int], float]:
         measured = {(one.source, one.target): one for one in self.probed.links} if self.probed else {}
