@@ -26,10 +26,11 @@ SLIGHT = 0.1
 RIVAL = 0.5  # of the largest growth: who grew as much is slow together with the largest
 DOMINANT = 0.6  # share of slow iterations in which the culprit's growth is the largest
 SIGNIFICANT = 5.0  # standard errors, for a rank: many ranks and windows are looked at
-HINT = 3.0  # standard errors: more than chance, less than a proof
+HINT, CHANCE = 0.15, 3.0  # of the job's excess, standard errors: more than chance, less than a proof
 CERTAIN = 6.0  # standard errors of the job's excess, where nobody's waiting confirms it
 ENOUGH = 8  # slow iterations, likewise: a burst of long ones is not yet a slow job
 FEW = 5  # slow iterations: of fewer, all must say the same
+NEARLY_ALL = 0.75  # slow iterations: of three, all
 STEADY = 0.8  # share of slow iterations in which a link's or the network's slowness shows
 PLAIN = 1.15  # times slower, where fewer than ENOUGH iterations show that a link or the network is slow
 
@@ -228,7 +229,7 @@ def _together(case: _Case) -> SlowVerdict | None:
 
 def _communication(case: _Case) -> SlowVerdict | None:
     growth, hot = case.growth, [one.edge for one in case.hot()]
-    starved = np.count_nonzero(growth.busy >= np.maximum(SLIGHT * growth.job, HINT * growth.busy_error))
+    starved = np.count_nonzero(growth.busy >= np.maximum(HINT * growth.job, CHANCE * growth.busy_error))
     share = min(1.0, float(np.median(growth.transfer)) / growth.job)
     if (share < MOST and not hot) or not _is_plain(growth, share):
         return None
@@ -250,7 +251,7 @@ def _communication(case: _Case) -> SlowVerdict | None:
 
 def _is_plain(growth: Growth, share: float) -> bool:
     """Tell whether there are enough slow iterations, or every one of a few shows a much longer transfer."""
-    certain = growth.certainty >= 2 * CERTAIN and share >= MOST and growth.transfer_steady == 1
+    certain = growth.certainty >= 2 * CERTAIN and share >= MOST and growth.transfer_steady >= NEARLY_ALL
     return growth.iterations >= ENOUGH or (certain and _is_large(growth))
 
 

@@ -155,7 +155,7 @@ class SlowWatch:
     def _narrow(self, event: Onset | Update, workers: list[Worker]) -> Narrowing | None:
         """Narrow the cause; None where that says nothing new."""
         book = workers[0].book
-        narrowing = narrow(event.verdict, self._traffic.compare(event.iteration), book)
+        narrowing = narrow(event.verdict, self._traffic.compare(_began(event)), book)
         if self._narrowed is not None and narrowing.answer == self._narrowed.answer:
             return None
         self._narrowed = narrowing
@@ -165,7 +165,7 @@ class SlowWatch:
         """Tell whether a finding is raised; an onset that is unclear is kept, to be told when it stays so."""
         if event.verdict.kind is SlowKind.THROUGHPUT and self._ratio < WORTH_TELLING:
             return False
-        if event.verdict.kind is SlowKind.UNCLEAR and event.decided - event.iteration < UNCLEAR_AFTER:
+        if event.verdict.kind is SlowKind.UNCLEAR and event.decided - _began(event) < UNCLEAR_AFTER:
             self._unclear = event if isinstance(event, Onset) else self._unclear
             return False
         return True
@@ -174,6 +174,12 @@ class SlowWatch:
 WORTH_TELLING = 1.3  # times slower, where nobody is to blame: less is the weather of a shared machine
 MOST_KNOWN = 8  # kinds of work of one incarnation
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
+
+
+def _began(event: Onset | Update) -> int:
+    """Return the iteration from which on the job is as slow as it is now."""
+    since = event.since if isinstance(event, Update) else None
+    return event.iteration if since is None else since
 
 
 def _role(part: WorkerIteration, rank: int, book: GroupBook) -> str:
