@@ -141,7 +141,7 @@ def _link(case: _Case) -> SlowVerdict | None:
         return None
     ends = max(float(growth.busy[list(case.ranks).index(rank)]) for rank in link.edge)
     most = RIVAL * link.growth if len(hot) == 1 else SLIGHT * growth.job
-    if ends >= NOTABLE * link.growth or float(growth.busy.max()) >= most:
+    if ends >= HINT * link.growth or float(growth.busy.max()) >= most:
         return None
     return replace(
         case.verdict(SlowKind.COMMUNICATION, **{"growth of the pair's transfer": link.growth}),
@@ -237,12 +237,10 @@ def _communication(case: _Case) -> SlowVerdict | None:
         return None
     pairs = {frozenset(edge) for edge in hot}
     hub = set.intersection(*map(set, pairs)) if len(pairs) >= 3 else set()
-    link = hot[0] if len(pairs) == 1 else None
-    missing = () if hub or link else ("a probe of the links: the recording does not show which is slow",)
+    missing = () if hub else ("a probe of the links: the recording does not show which is slow",)
     return replace(
         case.verdict(SlowKind.COMMUNICATION),
         culprits=tuple(hub),
-        link=link,
         share=share,
         confidence=0.9 if not missing else 0.6,
         missing=missing,
