@@ -164,7 +164,7 @@ def _slow_worker(s: SlowRun, i: int) -> None:
         wait = say("decision-wait", "en")
         s.decide(1, "none", wait, strategy="none", lost=0.48, costs=costs, rates=rates)
     if i == 72:
-        worth = say("decision-worth", "en", strategy="micro-batches")
+        worth = say("decision-worth", "en")
         s.decide(1, "adapt", worth, strategy="micro-batches", lost=1.56, costs=costs, rates=rates)
     if i == 74:
         s.counts = UNEVEN
@@ -173,7 +173,7 @@ def _slow_worker(s: SlowRun, i: int) -> None:
         since = ev.stamp(s.now - 1.3)
         s.add(ev.FindingClosed, incarnation=0, id=1, reason="relief", since=since, iteration=120)
     if i == 126:
-        back = say("decision-relieved", "en", strategy="micro-batches")
+        back = say("decision-relieved", "en")
         s.decide(1, "revert", back, strategy="micro-batches", lost=1.2)
     if i == 127:
         s.counts = EVEN
@@ -202,7 +202,7 @@ def _slow_link(s: SlowRun, i: int) -> None:
         s.pause += 0.41
         s.add(ev.Probed, incarnation=0, step=158, pause=0.41, passes=2, **_probe())
     if i == 163:
-        worth = say("decision-worth", "en", strategy="topology")
+        worth = say("decision-worth", "en")
         s.decide(2, "adapt", worth, strategy="topology", lost=1.43, costs=costs, rates=rates)
     if i == 164:
         s.congestion = 0.03
@@ -210,7 +210,7 @@ def _slow_link(s: SlowRun, i: int) -> None:
     if i == 188:
         s.add(ev.FindingClosed, incarnation=0, id=2, reason="relief", since=ev.stamp(s.now), iteration=185)
     if i == 189:
-        back = say("decision-relieved", "en", strategy="topology")
+        back = say("decision-relieved", "en")
         s.decide(2, "revert", back, strategy="topology", lost=0.6)
         s.adapt("topology", "revert", 190, 1.04, positions=PLACES)
 
@@ -263,7 +263,7 @@ def _third(s: SlowRun, i: int) -> None:
         failed = "not in force on every rank after 60 s"
         s.add(ev.Adapted, incarnation=0, strategy="micro-batches", action="apply", step=0, failed=failed)
     if i == 212:
-        worth = say("decision-worth", "en", strategy="restart")
+        worth = say("decision-worth", "en")
         numbers = {"costs": {"none": 0.0, "restart": 3.5}, "rates": {"none": 0.556, "restart": 0.0}}
         s.decide(3, "would-restart", worth, strategy="restart", lost=3.9, nodes_out=["gpu-02"], **numbers)
 

@@ -7,8 +7,19 @@ from hypothesis import strategies as st
 from evenpace.terms import phrases, say
 from evenpace.terms.retell import retell
 
-NAMES = {"nodes": "n1.rack2, n3", "spares": "s1", "restarts": "3", "node": "n1.rack2", "rank": "5"}
-TOLD = [key for key in phrases() if key.startswith(("advice-", "missing-", "difference-", "decision-"))]
+NAMES = {
+    "nodes": "n1.rack2, n3",
+    "spares": "s1",
+    "restarts": "3",
+    "node": "n1.rack2",
+    "rank": "5",
+    "seconds": "60",
+}
+TOLD = [
+    key
+    for key in phrases()
+    if key.startswith(("advice-", "missing-", "difference-", "decision-", "applying-"))
+]
 
 
 @pytest.mark.parametrize("key", TOLD)

@@ -8,7 +8,16 @@ from string import Formatter
 
 from evenpace.terms import LANGUAGES, phrases, say
 
-_RETOLD = ("advice-", "missing-", "difference-", "decision-", "degraded-", "narrowed-", "probing-")
+_RETOLD = (
+    "advice-",
+    "missing-",
+    "difference-",
+    "decision-",
+    "degraded-",
+    "narrowed-",
+    "probing-",
+    "applying-",
+)
 
 
 def retell(text: str, lang: str) -> str:

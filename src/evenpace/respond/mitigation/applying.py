@@ -9,6 +9,7 @@ from evenpace.respond.mitigation.announcing import announce
 from evenpace.respond.mitigation.episode import Suspicion
 from evenpace.respond.mitigation.loop import Loop
 from evenpace.respond.strategies import Cause, Edge, Estimate
+from evenpace.terms import say
 from evenpace.watch.events import Adapted
 
 PATIENCE = 60.0  # seconds for every rank to put an announced plan in force
@@ -28,11 +29,11 @@ class Applying:
     version: int
     deadline: float
 
-    def settled(self, loop: Loop, now: float) -> str | None:
+    def settled(self, loop: Loop, now: float, lang: str) -> str | None:
         """Return "" where the plan is in force on every rank, why not where it is too late, else None."""
         if loop.in_force(self.version):
             return ""
-        return f"not in force on every rank after {PATIENCE:.0f} s" if now >= self.deadline else None
+        return say("applying-late", lang, seconds=round(PATIENCE)) if now >= self.deadline else None
 
     def event(self, loop: Loop, failed: str, incarnation: int, time: str) -> Adapted:
         """Return what goes into the event log."""

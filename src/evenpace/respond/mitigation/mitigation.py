@@ -116,7 +116,7 @@ class Mitigation:
 
     def _settle(self, applying: Applying, now: float) -> None:
         """Record that a plan has taken effect, or that it did not."""
-        failed = applying.settled(self._loop, now)
+        failed = applying.settled(self._loop, now, self._parts.lang)
         if failed is not None:
             self._applying = None
             time = self._parts.clock.stamp()
