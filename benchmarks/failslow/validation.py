@@ -193,7 +193,8 @@ def stopped() -> Case:
             probed = [probe(probing)]
         after = probe(probing)
     assert not after.failed, after.failed
-    return Case("a worker is stopped in the pause", probed, bounded=False)
+    innocent = sum(bool(one.slow_ranks or one.slow_links) for one in probed)
+    return Case("a worker is stopped in the pause", probed, None, innocent, bounded=False)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from evenpace.respond.probing.meeting import Meeting, Word
 
 ROUNDS = 2  # of everything; the best stands, for what disturbs for a moment is not what is looked for
 AGAIN = 6  # more rounds at most of what looks slow
-SETTLED_SECONDS = 2.3  # of the pause, after which nothing is measured once more
+_AGAIN_SECONDS = 1.2  # of workers or of links, after which nothing is measured a second time again
 LINK_SECONDS = 0.15  # of a stream over a link, in each round
 _MOST_TURNS = 4  # in which workers that share cores measure one after the other
 _PATIENCE = 1.5  # seconds beyond what a worker was asked to take
@@ -28,9 +28,10 @@ def compute(
     over, or have been its neighbour.
     """
     best: dict[int, Worker] = {}
+    began = meeting.lasted
     for again in range(ROUNDS + AGAIN):
         asked = sorted(ranks) if again < ROUNDS else sorted(slow([*best.values()]))
-        if not asked or (again >= ROUNDS and meeting.lasted > SETTLED_SECONDS / 2):
+        if not asked or (again > ROUNDS and meeting.lasted - began > _AGAIN_SECONDS):
             break
         for turn in _turns(meeting.hellos, asked, alone=again >= ROUNDS):
             for rank, answer in meeting.ask({rank: {"do": "compute"} for rank in turn}, _PATIENCE).items():
@@ -89,10 +90,11 @@ def links(
     """
     plan = list(enumerate(passes(asked)))
     best: dict[Edge, LinkTime] = {}
+    began = meeting.lasted
     for again in range(ROUNDS + AGAIN):
         doubtful = slow([*best.values()]) if again >= ROUNDS else set()
         turns = [one for one in plan if again < ROUNDS or doubtful & set(one[1])]
-        if not turns or (again >= ROUNDS and meeting.lasted > SETTLED_SECONDS):
+        if not turns or (again > ROUNDS and meeting.lasted - began > _AGAIN_SECONDS):
             break
         for turn, edges in turns:
             for edge, seconds in _pass(meeting, [edge for edge in edges if _able(meeting, edge)]).items():
