@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.findings import Subject
+from evenpace.findings import Subject, several
 from evenpace.report.iterations import Floats
 
 Mask = NDArray[np.bool_]
@@ -42,6 +42,4 @@ def _median(values: Floats) -> float:
 
 def culprits(subject: Subject) -> list[int]:
     """Return the ranks that are slow in their own work by a finding's subject: none where that is a link."""
-    if subject.kind == "link" or subject.rank is None:
-        return []
-    return list(subject.rank) if isinstance(subject.rank, list | tuple) else [subject.rank]
+    return [] if subject.kind == "link" else list(several(subject.rank))

@@ -9,7 +9,7 @@ import numpy as np
 from evenpace.respond.strategies import Cause, Estimate, Job, MicroBatchOffer, Trouble
 from evenpace.respond.strategies.microbatches.solver import Counts, Floats, even, solve, times
 
-WORTH = 0.01  # of an iteration: less than that is noise
+NOISE = 0.01  # of an iteration: a plan that saves less is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class MicroBatchStrategy:
             present=[int(one) for one in replicas.counts],
         )
         saved = replicas.seconds(healthy) - best.seconds
-        if saved < WORTH * trouble.now:
+        if saved < NOISE * trouble.now:
             return None
         return Estimate(
             trouble.now + trouble.healthy, max(trouble.now - saved, 0.0), tuple(best.counts.tolist())
