@@ -106,9 +106,17 @@ def test_says_hello_and_goes_on_when_told(ring: Ring, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", [STEP - 1, STEP + 1])
-def test_pauses_at_no_other_step(ring: Ring, tmp_path: Path, step: int) -> None:
+def test_pauses_at_no_other_step(
+    ring: Ring, tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paused: list[int] = []
+    monkeypatch.setattr(probe.Pauses, "_pause", lambda _self, _path, _version, at: paused.append(at))
     announce(ring, tmp_path / "nobody.sock")
-    probe.Pauses(ring).after_step(step)
+    pauses = probe.Pauses(ring)
+    pauses.after_step(step)
+    assert paused == []
+    pauses.after_step(STEP)
+    assert paused == [STEP]
 
 
 @pytest.mark.parametrize(
