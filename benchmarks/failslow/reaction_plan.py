@@ -22,7 +22,7 @@ class Training:
     """One training, and how many injections of each kind it gets.
 
     `slow` and `cpu` are strengths of the faults `slow` and `cpu-contention`, for a job 1.2 to 3 times slower;
-    `links` says how many pairs and uplinks; `traffic`, about how many bytes a link carries in an iteration.
+    `traffic` is about how many bytes of an iteration wait for one link.
     """
 
     script: str
@@ -42,17 +42,17 @@ TRAININGS = {
     ),
     "ddp-8": Training(
         *("train_ddp.py", 8, {"slow": 5, "cpu-contention": 2, "two-slow": 1, "pair": 1, "uplink": 1}),
-        *((12.0, 16.0, 20.0), (1.6, 1.9), 1.2e6),
+        *((12.0, 16.0, 20.0), (1.6, 1.9), 0.7e6),
         ("--layers=2", "--batch=8"),
     ),
     "fsdp2-4": Training(
         *("train_fsdp2.py", 4, {"slow": 5, "cpu-contention": 2, "two-slow": 1, "pair": 1, "uplink": 1}),
-        *((5.0, 7.0, 9.0), (1.0, 1.2), 2.5e6),
+        *((5.0, 7.0, 9.0), (1.0, 1.2), 1e6),
         ("--layers=2", "--batch=8"),
     ),
     "fsdp2-8": Training(
         *("train_fsdp2.py", 8, {"slow": 4, "cpu-contention": 2, "two-slow": 1, "pair": 1}),
-        *((7.0, 9.0, 12.0), (1.6, 1.9), 2e6),
+        *((7.0, 9.0, 12.0), (1.6, 1.9), 0.7e6),
         ("--layers=1", "--batch=8"),
     ),
     "pipeline-4": Training(
@@ -60,7 +60,7 @@ TRAININGS = {
         ("--length=64", "--micro-batches=4"),
     ),
     "pipeline-8": Training(
-        *("train_pipeline.py", 8, PIPELINE, (10.0, 14.0, 18.0), (1.2, 1.5), 6e5),
+        *("train_pipeline.py", 8, PIPELINE, (10.0, 14.0, 18.0), (1.2, 1.5), 1.2e5),
         ("--length=64", "--micro-batches=8", "--layers=8"),
     ),
 }
