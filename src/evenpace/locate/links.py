@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from evenpace.locate.colouring import colour
 from evenpace.locate.peers import Peers, level, peers
@@ -24,20 +23,6 @@ def ring_links(ranks: Sequence[int]) -> list[Edge]:
     if len(ranks) < 2:
         return []
     return list(zip(ranks, [*ranks[1:], ranks[0]], strict=True))
-
-
-def chain_links(ranks: Sequence[int]) -> list[Edge]:
-    """Return the links of a pipeline, forward and backward."""
-    return _both_ways(pairwise(ranks))
-
-
-def tree_links(ranks: Sequence[int]) -> list[Edge]:
-    """Return the links of the binary tree in which position i is below (i - 1) // 2, up and down."""
-    return _both_ways((ranks[place], ranks[(place - 1) // 2]) for place in range(1, len(ranks)))
-
-
-def _both_ways(pairs: Iterable[Edge]) -> list[Edge]:
-    return [link for first, second in pairs for link in ((first, second), (second, first))]
 
 
 def links_in_use(groups: Iterable[Sequence[int]], pairs: Iterable[Edge] = ()) -> list[Edge]:
