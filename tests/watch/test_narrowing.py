@@ -55,6 +55,16 @@ def test_a_rank_all_of_whose_pairs_are_slow() -> None:
     assert narrow(verdict, pairs, BOOK).answer == ("link", (2,), ((1, 2), (2, 3)), True)
 
 
+def test_a_slow_ring_is_a_network_even_where_the_other_ranks_only_wait_for_its_own() -> None:
+    unclear = SlowVerdict(SlowKind.UNCLEAR, excess=dict.fromkeys(range(8), 0.0), lost=0.4, transfer=0.01)
+    said = narrow(unclear, [group(LEFT, 0.35, True), group(RIGHT, 0.0)], BOOK)
+    assert said.answer == ("link", (4, 6), ((4, 6), (6, 4)), False)
+    slight = narrow(unclear, [group(LEFT, 0.1, True)], BOOK)
+    assert slight.cause == "unclear"
+    own = SlowVerdict(SlowKind.UNCLEAR, excess={rank: 0.3 * (rank == 1) for rank in range(8)}, lost=0.4)
+    assert narrow(own, [group(LEFT, 0.35, True)], BOOK).cause == "compute"
+
+
 def test_a_collective_leaves_the_links_of_its_ring_either_way_round() -> None:
     verdict = SlowVerdict(SlowKind.COMMUNICATION, lost=0.4, transfer=0.4)
     said = narrow(verdict, [group(WORLD, 0.4, True)], BOOK)

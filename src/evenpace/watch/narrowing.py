@@ -75,12 +75,18 @@ def narrow(verdict: SlowVerdict, compared: Sequence[Compared], book: GroupBook) 
         return _named(verdict, shown)
     if verdict.kind is SlowKind.THROUGHPUT:
         return Narrowing("unclear", why=_say("narrowed-all", verdict), groups=shown)
-    if verdict.kind is SlowKind.COMMUNICATION or verdict.transfer >= MOST * verdict.lost > 0:
-        return _candidates(verdict, compared, book, shown)
     hot = _own_time(verdict)
+    shared = verdict.kind is SlowKind.COMMUNICATION or verdict.transfer >= MOST * verdict.lost > 0
+    if shared or (not hot and _group_explains(verdict, compared)):
+        return _candidates(verdict, compared, book, shown)
     cause = "compute" if hot else "unclear"
     why = _say("narrowed-hint" if hot else "narrowed-unclear", verdict, hot)
     return Narrowing(cause, hot, why=why, groups=shown)
+
+
+def _group_explains(verdict: SlowVerdict, compared: Sequence[Compared]) -> bool:
+    """Tell whether the transfers of one group are most of what is lost: the others wait for its ranks."""
+    return any(one.suspicious and one.growth >= MOST * verdict.lost > 0 for one in compared)
 
 
 def _named(verdict: SlowVerdict, shown: tuple[Compared, ...]) -> Narrowing:

@@ -135,6 +135,8 @@ class SlowWatch:
             self._from_start = event.from_start
             self._traffic.began(event.iteration)
         narrowing = self._narrow(event, workers)
+        if event.verdict.kind is SlowKind.UNCLEAR and narrowing is not None and narrowing.cause == "link":
+            event = replace(event, verdict=_by_group(event.verdict))
         if not self._is_told(event):
             return SlowSaying(event.iteration, since, narrowing=narrowing) if narrowing else None
         self._unclear, self._raised = None, True
@@ -174,6 +176,12 @@ class SlowWatch:
 WORTH_TELLING = 1.3  # times slower, where nobody is to blame: less is the weather of a shared machine
 MOST_KNOWN = 8  # kinds of work of one incarnation
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
+
+
+def _by_group(verdict: SlowVerdict) -> SlowVerdict:
+    """Return the verdict on a network that is slow for one group, for whose ranks the others wait."""
+    missing = ("a probe of the links: the recording does not show which is slow",)
+    return replace(verdict, kind=SlowKind.COMMUNICATION, confidence=0.6, missing=missing)
 
 
 def _began(event: Onset | Update) -> int:
