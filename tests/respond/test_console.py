@@ -73,10 +73,6 @@ NARROWED = ev.Narrowed(
             "policy p changes nothing; --policy adapt would now apply topology: because",
         ),
         (decided("revert", strategy="topology"), "taking topology back: because"),
-        (
-            decided("would-revert", strategy="topology"),
-            "policy p changes nothing; --policy adapt would now take topology back: because",
-        ),
         (NARROWED, "Narrowed to rank 1 (slow in its own work), proven without a pause: it is late"),
         (
             ev.Probed(time=TIME, incarnation=0, step=7, pause=0.5, passes=2),

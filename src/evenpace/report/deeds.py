@@ -11,7 +11,7 @@ from evenpace.terms.retell import retell
 from evenpace.terms.spelling import duration, line
 from evenpace.watch import events as ev
 
-_ACTIONS = ("none", "restart", "would-restart", "give-up", "adapt", "revert", "would-adapt", "would-revert")
+_ACTIONS = ("none", "restart", "would-restart", "give-up", "adapt", "revert", "would-adapt")
 
 
 def answer(story: Story, raised: Raised, lang: str) -> str:

@@ -220,8 +220,8 @@ class CheckpointSkipped(Event, frozen=True, kw_only=True):
 class Decision(Event, frozen=True, kw_only=True):
     """What the policy decided, and why.
 
-    `action`: `none`, `restart`, `give-up`, `adapt` (apply a strategy), `revert` (take it back), or the first,
-    fourth and fifth with `would-` before it, where the policy only observes.
+    `action`: `none`, `restart`, `give-up`, `adapt` (apply a strategy), `revert` (take it back); or
+    `would-restart`, `would-adapt`, where the policy keeps from doing so.
     """
 
     incarnation: int
