@@ -2,7 +2,7 @@
 
 python benchmarks/failslow/story.py [--quick] [--write]
 
-A day of half an hour, compressed: 8 Gloo workers (2 stages of 4 replicas), each in a network namespace of its
+Half an hour of trouble, compressed: 8 Gloo workers (replicas of one stage), each in a network namespace of its
 own (needs root), on simulated accelerators. The same script of events runs twice: watched only, and eased.
 """
 
@@ -32,19 +32,12 @@ from evenpace.respond.mitigation.announcing import read_header
 from evenpace.respond.mitigation.loop import ring_of
 from evenpace.watch.events import Adapted, Decision, FindingRaised, IncarnationStarted, Probed, seconds
 
-RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 8, 15.0, 3.0
+RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 8, 30.0, 3.0
 SLOW_LINK = 100e6  # bits a second
 ARGUMENTS = [
-    *(
-        "--pipeline=2",
-        "--data=4",
-        "--layers=2",
-        "--width=32",
-        "--length=8",
-        f"--batch={RANKS // 2 * MICRO_BATCHES}",
-    ),
-    *(f"--micro-batches={MICRO_BATCHES}", f"--compute-ms={COMPUTE_MS}", f"--padding-mb={PADDING_MB}"),
-    "--steps=100000",
+    *("--pipeline=1", f"--data={RANKS}", "--layers=1", "--width=16", "--length=4"),
+    *(f"--batch={RANKS * MICRO_BATCHES}", f"--micro-batches={MICRO_BATCHES}", f"--compute-ms={COMPUTE_MS}"),
+    *(f"--padding-mb={PADDING_MB}", "--steps=100000"),
 ]
 HEALTHY = 20.0  # seconds before the first event
 RECOVERED = 0.75  # of the lost throughput: the bar
