@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evenpace.locate.peers import level, peers
 
-SLOW = 1.2  # times what was to be expected: a hot GPU is 20 % slower (falcon.md, section 1.1)
+SLOW = 1.2  # times what was to be expected: a hot GPU is 20 % slower (Falcon, arXiv 2410.12588)
 Times = Mapping[str, float]  # seconds by number format, such as bf16
 
 
