@@ -1,7 +1,7 @@
 """Links between workers: those in use, in which passes all of them can be measured, and which are slow.
 
-A link is a directed pair of global ranks. Probes take a number of passes that does not grow with the number of
-workers (Greyhound, USENIX ATC'25, section 4.3).
+A link is a directed pair of global ranks. Probes take a number of passes that does not grow with the number
+of workers (Greyhound, USENIX ATC'25, section 4.3).
 """
 
 from __future__ import annotations
