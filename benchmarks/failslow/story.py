@@ -3,7 +3,7 @@
 python benchmarks/failslow/story.py [--quick] [--write]
 
 Half an hour of trouble, compressed: 8 Gloo workers (replicas of one stage), each in a network namespace of
-its own (needs root), on simulated accelerators. The same script of events runs twice: watched only, and eased.
+its own (needs root), on simulated accelerators. The same script of events runs twice: watched, and eased.
 """
 
 from __future__ import annotations
