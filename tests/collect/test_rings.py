@@ -196,6 +196,7 @@ def test_groups_of_damaged_lines_are_skipped_and_the_last_line_wins(tmp_path: Pa
     path.write_text("\n".join([*lines, '{"key": 5, "name": "7", "ranks": [1, 3]}', '{"key": 6']))
     assert read_groups(path) == {5: Group("7", (1, 3))}
     assert read_groups(tmp_path / "none.groups") == {}
+    assert read_groups(tmp_path) == {}, "a folder"
 
 
 @given(st.binary(max_size=300))

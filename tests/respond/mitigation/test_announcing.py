@@ -9,7 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evenpace.respond.mitigation.announcing import Offers, announce, read_header, read_offers
+from evenpace.respond.mitigation.announcing import (
+    MOST_IN_PIPELINE,
+    Offers,
+    announce,
+    announced,
+    read_header,
+    read_offers,
+)
 from evenpace.respond.strategies import Estimate, MicroBatchOffer, PositionOffer
 
 JSON = st.recursive(
@@ -60,11 +67,25 @@ def test_what_a_loop_offers_is_read(ring: Path) -> None:
         {"microbatches": {"total": 4, "replicas": []}},
         {"microbatches": {"total": "many", "replicas": [[0]]}},
         {"positions": {"pipeline": 2, "data": 2, "ranks": [0, 0, 1, 3], "bytes": [1, 1]}},
+        {"microbatches": {"total": 1e999, "replicas": [[0]]}},
+        {"microbatches": {"total": 10**30, "replicas": [[0], [1]]}},
+        {"microbatches": {"total": 4, "replicas": [[0], []]}},
         {"positions": {"pipeline": 2, "data": 2, "ranks": [0, 1, 2, 3], "bytes": [1]}},
+        {"positions": {"pipeline": 2, "data": 2, "ranks": [0, 1, 2, 3], "bytes": [1, 10**400]}},
+        {"positions": {"pipeline": 2, "data": 2, "ranks": [0, 1, 2, 3], "bytes": [1, -1]}},
+        {"positions": {"pipeline": 10**9, "data": 10**9, "ranks": [0], "bytes": [1]}},
+        {"positions": {"pipeline": 0, "data": 0, "ranks": [], "bytes": []}},
     ],
 )
 def test_an_unsound_offer_is_none(ring: Path, said: object) -> None:
     assert offer(ring, said) == Offers()
+
+
+def test_a_pipeline_is_reckoned_with_no_more_micro_batches_than_can_be(ring: Path) -> None:
+    said = {"pipeline": 1, "data": 1, "ranks": [0], "bytes": [1], "micro_batches": 10**9}
+    found = offer(ring, {"positions": said}).positions
+    assert found is not None
+    assert found.micro_batches == MOST_IN_PIPELINE
 
 
 def test_no_offer_is_none(ring: Path) -> None:
@@ -82,6 +103,15 @@ def test_a_plan_replaces_the_one_before_and_leaves_nothing_beside_it(ring: Path)
     announce(ring, 2, Estimate(0.0, 1.0, positions=(1, 0)))
     assert json.loads(ring.with_suffix(".plan").read_text()) == {"version": 2, "positions": [1, 0]}
     assert [path.name for path in ring.parent.iterdir()] == ["node0.1.plan"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": -1}', '{"version": "3"}', '{"version": 1e999}'])
+def test_what_was_handed_last_counts_where_it_is_a_plan(ring: Path, text: str) -> None:
+    assert announced(ring) == 0
+    announce(ring, 5, Estimate(0.0, 1.0, counts=(1,)))
+    assert announced(ring) == 5
+    ring.with_suffix(".plan").write_text(text)
+    assert announced(ring) == 0
 
 
 def test_a_ring_that_is_none_has_no_header(ring: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evenpace.respond.mitigation.announcing import Offers
 from evenpace.respond.mitigation.loop import look
 
 from .conftest import RANKS, Run
@@ -62,3 +63,27 @@ def test_a_worker_whose_ring_is_gone_makes_it_incomplete(job: Maker) -> None:
     Path(run.rings[2].path).unlink()
     assert not look(rings(run)).complete
     assert not look({}).complete
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"microbatches": {"total": 16, "replicas": [[0], [1], [2], [99]]}},
+        {"microbatches": {"total": 16, "replicas": [[0], [1], [2], [2]]}},
+        {"microbatches": {"total": 16, "replicas": [[-1], [1], [2], [3]]}},
+        {"positions": {"pipeline": 1, "data": 3, "ranks": [0, 1, 2], "bytes": [1]}},
+        {"positions": {"pipeline": 1, "data": 80_000, "ranks": list(range(80_000)), "bytes": [1]}},
+    ],
+)
+def test_an_offer_that_is_not_about_the_ranks_of_the_job_is_none(job: Maker, said: object) -> None:
+    run = job()
+    run.offer(said)
+    assert look(rings(run)).offers == Offers()
+
+
+def test_counts_that_no_step_can_have_are_not_known(job: Maker) -> None:
+    run = job()
+    run.offer()
+    run.measure({})
+    run.rings[1].set(micro_batches=(1 << 64) - 1)
+    assert look(rings(run)).counts == ()

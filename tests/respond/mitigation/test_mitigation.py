@@ -9,10 +9,22 @@ from pathlib import Path
 import pytest
 
 from evenpace.findings import Subject
+from evenpace.respond.mitigation.announcing import announce
+from evenpace.respond.mitigation.applying import ENOUGH
 from evenpace.respond.mitigation.mitigation import Mitigation
-from evenpace.watch.events import Decision, Narrowed, Probed, WatchDegraded
+from evenpace.respond.strategies import Estimate
+from evenpace.watch.events import (
+    Adapted,
+    Decision,
+    IncarnationStarted,
+    Iteration,
+    Narrowed,
+    Probed,
+    WatchDegraded,
+    stamp,
+)
 
-from .conftest import HEALTHY, RANKS, Run
+from .conftest import HEALTHY, RANKS, TOTAL, Run
 
 Maker = Callable[..., Run]
 SLOW = 0.18
@@ -121,11 +133,174 @@ def test_a_loop_that_does_not_obey_is_not_asked_again(job: Maker) -> None:
     run = job()
     slow_down(run)
     run.iterate(3, SLOW)
+    run.look()
+    run.iterate(ENOUGH, SLOW)
     run.look(200)
     assert run.adapted() == [("micro-batches", "apply", False)]
     run.iterate(30, SLOW)
     run.look(10)
     assert run.decisions().count(("adapt", "micro-batches")) == 1
+
+
+def test_a_loop_of_long_steps_has_time_for_its_plan(job: Maker) -> None:
+    run = job()
+    long = 60.0
+    for rank, ring in run.rings.items():
+        ring.set(micro_batches=4, micro_batch_ns=int(15e9 if rank == 2 else 7e9))
+    run.offer()
+    run.iterate(40, 30.0)
+    run.measured_in_health()
+    run.raise_finding()
+    run.iterate(10, long)
+    run.look()
+    assert run.plan() is not None
+    for _ in range(ENOUGH - 1):
+        run.iterate(1, long)
+        run.look()
+    assert run.adapted() == []
+    run.obey()
+    run.look()
+    assert run.adapted() == [("micro-batches", "apply", True)]
+
+
+def test_a_plan_that_was_given_up_and_comes_after_all_is_taken_back_too(job: Maker) -> None:
+    run = job()
+    slow_down(run)
+    run.iterate(3, SLOW)
+    run.look()
+    run.iterate(ENOUGH, SLOW)
+    run.look(200)
+    assert run.adapted() == [("micro-batches", "apply", False)]
+    run.obey()
+    run.measure({}, run.plan()["counts"])
+    run.close_finding()
+    run.look(2)
+    run.iterate(5, EASED)
+    run.look(20)
+    assert run.adapted() == [("micro-batches", "apply", False), ("micro-batches", "apply", True)]
+    assert run.decisions()[-1] == ("revert", "micro-batches")
+    assert run.plan() == {"version": 2, "counts": [TOTAL // RANKS] * RANKS}
+
+
+def test_a_plan_on_its_way_when_the_slowness_ends_is_taken_back(job: Maker) -> None:
+    run = job()
+    slow_down(run)
+    run.iterate(3, SLOW)
+    run.look()
+    run.close_finding()
+    run.obey()
+    run.measure({}, run.plan()["counts"])
+    run.look(2)
+    run.iterate(5, EASED)
+    run.look(20)
+    assert run.decisions() == [("adapt", "micro-batches"), ("revert", "micro-batches")]
+
+
+def test_a_plan_never_has_the_version_of_one_that_was_given_up(job: Maker) -> None:
+    run = job()
+    slow_down(run)
+    announce(Path(run.rings[0].path), 7, Estimate(0.0, 0.0, counts=(1, 1, 1, 13)))
+    run.iterate(3, SLOW)
+    run.look()
+    assert run.plan()["version"] == 8
+
+
+def test_a_plan_that_cannot_be_written_has_failed(job: Maker) -> None:
+    run = job()
+    slow_down(run)
+    Path(run.rings[0].path).with_suffix(".plan.new").mkdir()
+    run.iterate(3, SLOW)
+    run.look(2)
+    assert run.adapted() == [("micro-batches", "apply", False)]
+    run.iterate(30, SLOW)
+    run.look(10)
+    assert run.decisions().count(("adapt", "micro-batches")) == 1
+
+
+def test_a_plan_that_cannot_be_taken_back_is_tried_less_and_less(job: Maker) -> None:
+    run = job()
+    ease(run)
+    Path(run.rings[0].path).with_suffix(".plan.new").mkdir()
+    run.close_finding()
+    run.measure({}, run.plan()["counts"])
+    for _ in range(200):
+        run.iterate(5, EASED)
+        run.look()
+    assert 2 <= run.decisions().count(("revert", "micro-batches")) <= 10  # in 200 seconds
+
+
+def test_observe_takes_nothing_back(job: Maker) -> None:
+    run = job("observe")
+    run.offer()
+    run.measure({}, [5, 5, 1, 5])
+    run.iterate(40, HEALTHY)
+    run.recorder.write(
+        Adapted(time=stamp(0), incarnation=0, strategy="micro-batches", action="apply", step=1, counts=[5])
+    )
+    for _ in range(20):
+        run.iterate(3, HEALTHY)
+        run.look(5)
+    assert run.plan() is None
+    assert not run.prober.asked
+
+
+def test_what_is_in_force_of_an_unknown_strategy_is_left_alone(job: Maker) -> None:
+    run = job()
+    slow_down(run)
+    run.recorder.write(
+        Adapted(time=stamp(0), incarnation=0, strategy="later", action="apply", step=1, counts=[5])
+    )
+    run.iterate(20, SLOW)
+    run.look(10)
+    assert run.decisions()[-1] == ("adapt", "micro-batches")
+
+
+@pytest.mark.parametrize("seconds", [0.0, float("nan"), float("inf"), -1.0, 1e308])
+def test_damaged_iterations_are_not_reckoned_with(job: Maker, seconds: float) -> None:
+    run = job()
+    slow_down(run)
+    healthy, run.seconds = run.seconds, 0.0
+    for ranks in ([], [0, 1, 2, 3]):
+        times = [seconds] * len(ranks)
+        for _ in range(4):
+            run.recorder.write(
+                Iteration(time=stamp(0), incarnation=0, iteration=run.iteration, ranks=ranks, durations=times,
+                          busy=times[1:], waiting=[])
+            )  # fmt: skip
+    run.seconds = healthy
+    run.iterate(3, SLOW)
+    run.look()
+    assert run.decisions() == [("adapt", "micro-batches")]
+
+
+@pytest.mark.parametrize("seconds", [0.0, float("nan"), float("inf"), -1.0])
+def test_a_job_without_a_healthy_time_is_left_alone(job: Maker, seconds: float) -> None:
+    run = job()
+    run.offer()
+    run.measure({2: 2.0})
+    for _ in range(20):
+        times = [seconds] * RANKS
+        run.recorder.write(
+            Iteration(time=stamp(0), incarnation=0, iteration=run.iteration, ranks=[0, 1, 2, 3],
+                      durations=times, busy=times, waiting=times)
+        )  # fmt: skip
+        run.iteration += 1
+    run.raise_finding(phrase="slow-link")
+    run.look(10)
+    assert not [one for one in run.heard if isinstance(one, WatchDegraded)]
+
+
+def test_a_log_that_is_not_understood_ends_the_mitigation(job: Maker) -> None:
+    run = job()
+    slow_down(run)
+    run.iterate(1, SLOW)
+    run.recorder.write(IncarnationStarted(time="yesterday", incarnation=1, agents={}, rings=""))
+    run.iterate(10, SLOW)
+    run.look(10)
+    assert run.decisions() == []
+    assert [one.text[:36] for one in run.heard if isinstance(one, WatchDegraded)] == [
+        "slowness is no longer acted on becau"
+    ]
 
 
 def test_observe_says_what_it_would_do_once_and_touches_nothing(job: Maker) -> None:

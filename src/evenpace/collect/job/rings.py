@@ -199,7 +199,7 @@ def read_groups(path: Path) -> dict[int, Group]:
     try:
         with path.open("rb") as file:
             lines = file.read(_MOST_GROUPS_BYTES).splitlines()
-    except FileNotFoundError:
+    except OSError:
         return {}
     return dict(filter(None, map(_group, lines)))
 
@@ -208,5 +208,5 @@ def _group(line: bytes) -> tuple[int, Group] | None:
     try:
         fields = json.loads(line)
         return int(fields["key"]), Group(str(fields["name"]), tuple(int(rank) for rank in fields["ranks"]))
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return None

@@ -17,6 +17,10 @@ from evenpace.tap.inject.evenpace_tap import layout
 
 MOST_BYTES = 8 << 20  # of an offer
 MOST_RANKS = 1 << 17
+MOST_MICRO_BATCHES = 1 << 20
+MOST_IN_PIPELINE = 256  # micro-batches of a step with which a pipeline is reckoned: more would take seconds
+_MOST_STATE = 1 << 50  # bytes of a rank
+_MOST_VERSION = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ def read_offers(ring: Path) -> Offers:
         if not isinstance(said, dict):
             return Offers()
         return Offers(_microbatches(said.get("microbatches")), _positions(said.get("positions")))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return Offers()
 
 
@@ -44,7 +48,8 @@ def _microbatches(said: object) -> MicroBatchOffer | None:
         return None
     replicas = tuple(tuple(int(rank) for rank in ranks) for ranks in said["replicas"][:MOST_RANKS])
     offer = MicroBatchOffer(int(said["total"]), replicas, int(said.get("least", 1)))
-    return offer if replicas and offer.least >= 1 and offer.total >= offer.least * len(replicas) else None
+    sound = replicas and all(replicas) and offer.least >= 1 and offer.total <= MOST_MICRO_BATCHES
+    return offer if sound and offer.total >= offer.least * len(replicas) else None
 
 
 def _positions(said: object) -> PositionOffer | None:
@@ -52,10 +57,11 @@ def _positions(said: object) -> PositionOffer | None:
         return None
     ranks = tuple(int(position) for position in said["ranks"][:MOST_RANKS])
     sizes = tuple(int(size) for size in said["bytes"][:MOST_RANKS])
-    micro_batches = max(0, int(said.get("micro_batches", 0)))
+    micro_batches = min(max(0, int(said.get("micro_batches", 0))), MOST_IN_PIPELINE)
     offer = PositionOffer(int(said["pipeline"]), int(said["data"]), ranks, sizes, micro_batches)
-    sound = sorted(ranks) == list(range(offer.pipeline * offer.data)) and len(sizes) == offer.pipeline
-    return offer if sound else None
+    sound = ranks and offer.pipeline * offer.data == len(ranks) and len(sizes) == offer.pipeline
+    sound = sound and sorted(ranks) == list(range(len(ranks)))
+    return offer if sound and all(0 <= size <= _MOST_STATE for size in sizes) else None
 
 
 def read_header(ring: Path) -> RingHeader | None:
@@ -70,6 +76,16 @@ def read_header(ring: Path) -> RingHeader | None:
         return None
     finally:
         reader.close()
+
+
+def announced(ring: Path) -> int:
+    """Return the version of the plan that rank 0, whose ring that is, was handed last; 0 where of none."""
+    try:
+        with ring.with_suffix(layout.PLAN_SUFFIX).open("rb") as file:
+            version = json.loads(file.read(MOST_BYTES))["version"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return 0
+    return version if isinstance(version, int) and 0 <= version <= _MOST_VERSION else 0
 
 
 def announce(ring: Path, version: int, plan: Estimate) -> None:

@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from evenpace.respond.mitigation.announcing import announce
+from evenpace.respond.mitigation.announcing import announce, announced
 from evenpace.respond.mitigation.episode import Suspicion
 from evenpace.respond.mitigation.loop import Loop
 from evenpace.respond.strategies import Cause, Edge, Estimate
 from evenpace.terms import say
 from evenpace.watch.events import Adapted
 
-PATIENCE = 60.0  # seconds for every rank to put an announced plan in force
+PATIENCE = 60.0  # seconds for every rank to put an announced plan in force,
+ENOUGH = 10  # and iterations: those of a large job take long, and a plan is for the second after it is known
 HELPED = 0.97  # of the iteration before: what is not below it did not help
 JUDGED_AFTER = 8  # iterations under a plan
+_MOST_DOUBLINGS = 10
 PROBE_AGAIN = 30.0  # seconds until a cause that only a pause can show is looked at again; then twice that
 LONGEST_AGAIN = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Applying:
-    """A plan that was announced; `action` is apply or revert, `deadline` monotonic seconds."""
+    """A plan that was announced; `action` is apply or revert, `deadline` monotonic seconds.
+
+    `last` is the iteration until which every rank must have it in force, `unsaid` why it was not announced.
+    """
 
     strategy: str
     action: str
     estimate: Estimate
     version: int
     deadline: float
+    last: int
+    unsaid: str = ""
 
-    def settled(self, loop: Loop, now: float, lang: str) -> str | None:
-        """Return "" where the plan is in force on every rank, why not where it is too late, else None."""
+    def settled(self, loop: Loop, now: float, newest: int, lang: str) -> str | None:
+        """Return "" where the plan is in force on every rank, why not where it is too late, else None.
+
+        `newest` is the number of the last iteration.
+        """
+        if self.unsaid:
+            return say("applying-unsaid", lang, error=self.unsaid)
         if loop.in_force(self.version):
             return ""
-        return say("applying-late", lang, seconds=round(PATIENCE)) if now >= self.deadline else None
+        if now < self.deadline or newest < self.last:
+            return None
+        return say("applying-late", lang, seconds=round(now - self.deadline + PATIENCE))
 
     def event(self, loop: Loop, failed: str, incarnation: int, time: str) -> Adapted:
         """Return what goes into the event log."""
@@ -50,10 +64,16 @@ class Applying:
         )
 
 
-def apply(strategy: str, action: str, estimate: Estimate, loop: Loop, now: float) -> Applying:
-    """Announce a plan to the loop's rank 0; raises OSError."""
-    applying = Applying(strategy, action, estimate, loop.version + 1, now + PATIENCE)
-    announce(loop.rings[0], applying.version, estimate)
+def apply(  # noqa: PLR0913, PLR0917
+    strategy: str, action: str, estimate: Estimate, loop: Loop, now: float, newest: int
+) -> Applying:
+    """Announce a plan to the loop's rank 0, under a version that no plan before it had."""
+    version = max(loop.version, announced(loop.rings[0])) + 1
+    applying = Applying(strategy, action, estimate, version, now + PATIENCE, newest + ENOUGH)
+    try:
+        announce(loop.rings[0], version, estimate)
+    except OSError as error:
+        return replace(applying, unsaid=error.strerror or str(error))
     return applying
 
 
@@ -73,12 +93,14 @@ class InForce:
     links: Mapping[Edge, float] = field(default_factory=dict)
     candidates: tuple[Edge, ...] = ()
     calm_since: float | None = None  # monotonic seconds: nobody has been slow from then on
+    stuck: int = 0  # times that it could not be taken back
     _probe_at: float = 0.0
     _again: float = PROBE_AGAIN
 
     def useless(self, latest: float | None, iterations: int) -> bool:
         """Tell whether it has been in force for long enough to say that it does not help."""
-        return latest is not None and iterations >= JUDGED_AFTER and latest > HELPED * self.before
+        enough = JUDGED_AFTER << min(self.stuck, _MOST_DOUBLINGS)
+        return latest is not None and iterations >= enough and latest > HELPED * self.before
 
     def calm(self, slow: bool, now: float, hold: float) -> bool:
         """Tell whether nobody has been slow for `hold` seconds, now looked at again."""

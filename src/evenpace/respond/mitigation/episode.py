@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from evenpace.findings import Finding, several
 from evenpace.respond.policy import SURE
 from evenpace.respond.strategies import Cause, Edge
-from evenpace.watch.events import FindingRaised, Narrowed, Probed
+from evenpace.watch.events import FindingRaised, LinkProbe, Narrowed, Probed
 
 CONFIRMED = 0.9  # the confidence in whom a probe shows to be slow as well
 LOST = "seconds an iteration lost"  # evidence of a finding
@@ -71,7 +73,7 @@ class Episode:
         if self.narrowed is None:
             return Suspicion(Cause.UNCLEAR)
         links = tuple((source, target) for source, target in self.narrowed.links)
-        cause = Cause(self.narrowed.cause)
+        cause = Cause(self.narrowed.cause) if self.narrowed.cause in tuple(Cause) else Cause.UNCLEAR
         return Suspicion(cause, tuple(self.narrowed.suspects), links, sure=self.narrowed.proven)
 
 
@@ -79,6 +81,15 @@ def surplus(finding: Finding) -> float:
     """Return what the finding says an iteration loses, in seconds; 0 where it says nothing."""
     found = [item.value for item in finding.evidence if item.metric == LOST]
     return float(found[0]) if found and isinstance(found[0], int | float) else 0.0
+
+
+def slowed(links: Iterable[LinkProbe]) -> dict[Edge, float]:
+    """Return how many times what was to be expected each measured link took."""
+    return {
+        (one.source, one.target): one.seconds / one.expected
+        for one in links
+        if 0.0 < one.expected < math.inf and 0.0 < one.seconds < math.inf
+    }
 
 
 def _named(finding: Finding) -> Suspicion | None:

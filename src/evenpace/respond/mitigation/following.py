@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from evenpace.respond.mitigation.applying import InForce
-from evenpace.respond.mitigation.episode import Episode, Suspicion, surplus
-from evenpace.respond.mitigation.pace import Pace, duration
+from evenpace.respond.mitigation.episode import Episode, Suspicion, slowed, surplus
+from evenpace.respond.mitigation.pace import Pace, duration, sound
 from evenpace.respond.policy import is_pace
 from evenpace.respond.strategies import Cause
 from evenpace.watch.events import (
@@ -35,8 +35,8 @@ class Following:
     since: int = 0
     started_in: float | None = None  # seconds from the start to the first iteration
     probed: Probed | None = None
+    newest: int = -1  # iteration
     _began: float | None = None  # epoch seconds
-    _newest: int = -1
     _narrowed: Narrowed | None = None
 
     def hear(self, event: Event) -> bool:
@@ -45,7 +45,7 @@ class Following:
             case IncarnationStarted():
                 fresh, self._began = self._began is None, seconds(event.time)
                 return not fresh
-            case Iteration():
+            case Iteration() if sound(event):
                 self._iterated(event)
             case Narrowed():
                 self._narrowed = event
@@ -84,7 +84,7 @@ class Following:
 
     def _iterated(self, event: Iteration) -> None:
         self.pace.add(event)
-        self._newest = max(self._newest, event.iteration)
+        self.newest = max(self.newest, event.iteration)
         if self.started_in is None and self._began is not None:
             self.started_in = max(0.0, seconds(event.time) - self._began)
         if self.open is not None:
@@ -94,11 +94,11 @@ class Following:
         if self.episode is not None and self.episode.raised.id == event.id:
             self.episode.raised, self.episode.over = event, False
             return
-        onset = event.iteration if event.iteration is not None else self._newest
+        onset = event.iteration if event.iteration is not None else self.newest
         healthy, now = self.pace.before(onset), self.pace.latest(onset)
         if now is not None and (healthy is None or event.finding.phrase == "slow-worker-from-start"):
             healthy = max(now - surplus(event.finding), now / 2)
-        if healthy is None:
+        if not healthy:
             return
         if self.episode is not None and self.in_force:  # the pace before was that under a plan
             healthy = min(healthy, self.episode.healthy)
@@ -116,8 +116,9 @@ class Following:
         if event.failed:
             if self.episode is not None:
                 self.episode.refused.add(event.strategy)
+            self._stuck(event)
             return
-        self.since = self._newest + 1
+        self.since = self.newest + 1
         if self.episode is not None:
             self.episode.lost = 0.0
             self.episode.total += event.pause
@@ -134,12 +135,15 @@ class Following:
         )
         self.probed = None  # only what is measured from now on can show that the cause is gone
 
+    def _stuck(self, event: Adapted) -> None:
+        """Wait before a plan that could not be taken back is tried to be again, longer each time."""
+        force = self.in_force.get(event.strategy)
+        if force is not None and event.action == "revert":
+            self.since, force.calm_since, force.stuck = self.newest + 1, None, force.stuck + 1
+
     def _slow_links(self, suspicion: Suspicion) -> dict[tuple[int, int], float]:
-        measured = {(one.source, one.target): one for one in self.probed.links} if self.probed else {}
-        return {
-            link: measured[link].seconds / measured[link].expected if link in measured else 2.0
-            for link in suspicion.links
-        }
+        measured = slowed(self.probed.links) if self.probed else {}
+        return {link: measured.get(link, 2.0) for link in suspicion.links}
 
     def _forget_over(self) -> None:
         if self.episode is not None and self.episode.over and not self.in_force:

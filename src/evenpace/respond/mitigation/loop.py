@@ -63,7 +63,8 @@ class Loop:
         offer = self.offers.microbatches
         if offer is None or not self.complete:
             return ()
-        return tuple(self.headers[ranks[0]].micro_batches for ranks in offer.replicas)
+        counts = tuple(self.headers[ranks[0]].micro_batches for ranks in offer.replicas)
+        return counts if max(counts) <= offer.total else ()
 
     def factors(self) -> dict[int, float]:
         """Return how many times its peers' micro-batch each rank takes; peers are of its stage.
@@ -89,4 +90,13 @@ def look(rings: Mapping[int, Path]) -> Loop:
     if 0 not in rings:
         return Loop(rings)
     headers = {rank: header for rank, ring in rings.items() if (header := read_header(ring)) is not None}
-    return Loop(rings, read_offers(rings[0]), headers)
+    return Loop(rings, _of_job(read_offers(rings[0]), sorted(rings)), headers)
+
+
+def _of_job(offers: Offers, ranks: list[int]) -> Offers:
+    """Leave out what is not about exactly these ranks."""
+    shared = offers.microbatches
+    placed = offers.positions
+    if shared and sorted(rank for replica in shared.replicas for rank in replica) != ranks:
+        shared = None
+    return Offers(shared, placed if placed and sorted(placed.ranks) == ranks else None)

@@ -49,15 +49,21 @@ class Mitigation:
         self._following = Following()
         self._probes = Probes(self._prober)
         self._applying: Applying | None = None
+        self._late: Applying | None = None  # given up, but may still come to be in force
         self._hold = HOLD
         self._loop = Loop({})
 
     def hear(self, event: Event) -> None:
-        """Take in one event of the run, or of its log."""
-        if self._following.hear(event):
-            self._probes.cancel()
-            self._reset()
-            self._following.hear(event)
+        """Take in one event of the run, or of its log. Never raises."""
+        if self._broken:
+            return
+        try:
+            if self._following.hear(event):
+                self._probes.cancel()
+                self._reset()
+                self._following.hear(event)
+        except Exception as error:
+            self._fail(error)
 
     def look(self) -> Act | None:
         """Do what is due; return a restart that has earned its price. Never raises."""
@@ -68,30 +74,41 @@ class Mitigation:
         try:
             return self._look(now)
         except Exception as error:
-            self._broken = True
-            self._probes.cancel()
-            reason = f"{type(error).__name__}: {error}"
-            self._parts.say_degraded(self._incarnation, "degraded-mitigation", error=reason)
+            self._fail(error)
             return None
 
+    def _fail(self, error: Exception) -> None:
+        """Do nothing any more: what was not understood is no ground to act on."""
+        self._broken = True
+        self._probes.cancel()
+        reason = f"{type(error).__name__}: {error}"
+        self._parts.say_degraded(self._incarnation, "degraded-mitigation", error=reason)
+
     def _look(self, now: float) -> Act | None:
-        following = self._following
         if self._probes.busy:
             self._take_probe()
-        elif following.open is not None or following.in_force or self._unmeasured():
+        elif self._concerned:
             self._loop = look(self._rings())
             if self._loop.complete:
                 return self._care(now)
         return None
+
+    @property
+    def _concerned(self) -> bool:
+        """Tell whether there is anything to look after: slowness, a plan, or a job to be measured."""
+        plans = self._following.in_force or self._applying or self._late
+        return bool(self._following.open or plans) or self._unmeasured()
 
     def _care(self, now: float) -> Act | None:
         """Do the one thing that is due now, of a job whose workers are all in sight."""
         following = self._following
         if self._applying is not None:
             self._settle(self._applying, now)
+        elif self._late is not None and self._loop.in_force(self._late.version):
+            self._settle(self._late, now)
         elif self._unmeasured():
             self._measure(healthy=True)
-        elif any(self._take_back(force, now) for force in list(following.in_force.values())):
+        elif any(self._take_back(force, now) for force in self._ours()):
             pass
         elif following.open is not None:
             return self._weigh(following.open, now)
@@ -116,11 +133,16 @@ class Mitigation:
 
     def _settle(self, applying: Applying, now: float) -> None:
         """Record that a plan has taken effect, or that it did not."""
-        failed = applying.settled(self._loop, now, self._parts.lang)
+        failed = applying.settled(self._loop, now, self._following.newest, self._parts.lang)
         if failed is not None:
-            self._applying = None
+            self._applying, self._late = None, applying if failed else None
             time = self._parts.clock.stamp()
             self._recorder.write(applying.event(self._loop, failed, self._incarnation, time))
+
+    def _ours(self) -> list[InForce]:
+        """Return what is in force that may be taken back: nothing where the policy only observes."""
+        forces = self._following.in_force.values() if self._policy != "observe" else ()
+        return [force for force in forces if force.strategy in self._strategies]
 
     def _take_back(self, force: InForce, now: float) -> bool:
         """Take a plan back where nobody is slow any more, or where it does not help; tell whether it was."""
@@ -154,7 +176,7 @@ class Mitigation:
             self._decide("none", "decision-kept", force.strategy, episode, lost)
             return False
         self._decide("revert", phrase, force.strategy, episode, lost)
-        self._applying = apply(force.strategy, "revert", back, self._loop, now)
+        self._applying = apply(force.strategy, "revert", back, self._loop, now, self._following.newest)
         return True
 
     # --- weighing ---
@@ -187,7 +209,9 @@ class Mitigation:
             self._tell_once(episode, "would-adapt", "decision-worth", name, weighing.weighed)
         else:
             self._decide("adapt", "decision-worth", name, episode, weighing.weighed)
-            self._applying = apply(name, "apply", weighing.estimates[name], self._loop, now)
+            self._applying = apply(
+                name, "apply", weighing.estimates[name], self._loop, now, self._following.newest
+            )
         return None
 
     def _tell_waiting(self, episode: Episode, weighing: Weighing) -> None:

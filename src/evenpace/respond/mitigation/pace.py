@@ -13,6 +13,7 @@ from evenpace.watch.events import Iteration
 
 KEPT = 256  # iterations
 LATEST = 5  # of them say what the pace is now
+LONGEST = 1e9  # seconds: what is said to take longer is damage
 HEALTHY = 40  # of them, before an onset, say what it was
 
 
@@ -54,6 +55,13 @@ class Pace:
 
     def _last(self, since: int) -> Iterator[Iteration]:
         return islice((one for one in reversed(self._kept) if one.iteration >= since), LATEST)
+
+
+def sound(one: Iteration) -> bool:
+    """Tell whether an iteration can be reckoned with: a time of each rank, finite and not negative."""
+    lists = one.durations, one.busy
+    told = bool(one.ranks) and all(len(times) == len(one.ranks) for times in lists)
+    return told and all(0.0 <= time < LONGEST for times in lists for time in times)
 
 
 def duration(one: Iteration) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from evenpace.respond.ledger import Ledger
-from evenpace.respond.mitigation.episode import Episode, Suspicion
+from evenpace.respond.mitigation.episode import Episode, Suspicion, slowed
 from evenpace.respond.mitigation.following import Following
 from evenpace.respond.mitigation.loop import Loop
 from evenpace.respond.mitigation.price import restart_price, restart_verdict
@@ -79,12 +79,8 @@ class View:
 
 
 def _measured(probed: Probed | None, suspicion: Suspicion) -> dict[Edge, float]:
-    found = probed.links if probed else []
-    return {
-        (one.source, one.target): one.seconds / one.expected
-        for one in found
-        if one.expected > 0 and (one.source, one.target) in suspicion.links
-    }
+    found = slowed(probed.links) if probed else {}
+    return {link: ratio for link, ratio in found.items() if link in suspicion.links}
 
 
 def _traffic(groups: list[GroupTime]) -> dict[Edge, int]:
