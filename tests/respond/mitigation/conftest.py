@@ -153,6 +153,7 @@ class Run:
             **fields,
         }
         confidence = said.pop("confidence", 0.95)
+        subject = said.pop("subject", subject)
         slug, subject = said.pop("fault", slug), said.pop("subject", subject)
         finding = Finding(slug, Severity.WARNING, confidence, subject, "slow", **said)
         self._write(FindingRaised, incarnation=0, id=self.recorder.ledger.last_id + 1, finding=finding,

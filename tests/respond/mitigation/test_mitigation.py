@@ -129,6 +129,59 @@ def test_what_does_not_help_is_taken_back_and_not_tried_again(job: Maker) -> Non
     assert run.decisions().count(("adapt", "micro-batches")) == 1
 
 
+def test_what_does_not_help_is_taken_back_though_the_finding_is_over(job: Maker) -> None:
+    run = job()
+    ease(run)
+    run.close_finding()
+    run.iterate(10, SLOW)
+    run.look()
+    assert run.decisions()[-1] == ("revert", "micro-batches")
+    run.obey()
+    run.look()
+    onset = run.iteration
+    run.iterate(20, SLOW)
+    run.raise_finding(onset=onset)
+    run.look(3)
+    assert run.decisions().count(("adapt", "micro-batches")) == 1, "not in the next slowness either"
+
+
+def test_what_has_helped_stays_where_something_else_gets_slow(job: Maker) -> None:
+    run = job()
+    ease(run)
+    run.iterate(10, EASED)
+    run.look()
+    run.iterate(10, 2 * SLOW)
+    run.look(5)
+    assert ("revert", "micro-batches") not in run.decisions()
+
+
+def test_a_slow_link_beside_a_slow_rank_does_not_keep_the_rank_from_being_eased(job: Maker) -> None:
+    run = job()
+    slow_down(run)
+    link = Subject(kind="link", link="rank 0 -> rank 1", rank=[0, 1])
+    run.raise_finding(0, onset=run.iteration - 3, phrase="slow-link", subject=link)
+    run.iterate(6, SLOW)
+    run.look(2)
+    assert ("adapt", "micro-batches") in run.decisions()
+
+
+def test_suspects_are_measured_again_after_a_pause_that_failed(job: Maker) -> None:
+    run = job()
+    run.iterate(40, HEALTHY)
+    run.measured_in_health()
+    narrow(run, proven=False)
+    run.iterate(60, SLOW)
+    run.raise_finding(None, onset=40)
+    run.look()
+    run.prober.answer = Probed(time="2026-01-01T00:00:00.000Z", incarnation=0, step=9, pause=0.0, passes=0,
+                               failed="nobody came")  # fmt: skip
+    run.look()
+    assert len(run.prober.asked) == 1
+    run.iterate(60, SLOW)
+    run.look(2)
+    assert len(run.prober.asked) == 2
+
+
 def test_a_loop_that_does_not_obey_is_not_asked_again(job: Maker) -> None:
     run = job()
     slow_down(run)

@@ -74,4 +74,4 @@ def test_the_price_is_what_the_last_one_took(tmp_path: Path) -> None:
     one.start(0, rings(tmp_path), NODES, [(0, 1)])
     prober.answer = answer(9.0, failed="nobody came")
     one.poll()
-    assert one.price == 0.5, "one that failed says nothing of the price"
+    assert one.price == 1.0, "one that failed must be worth more the next time"

@@ -94,13 +94,20 @@ class InForce:
     candidates: tuple[Edge, ...] = ()
     calm_since: float | None = None  # monotonic seconds: nobody has been slow from then on
     stuck: int = 0  # times that it could not be taken back
+    _helped: bool = False
     _probe_at: float = 0.0
     _again: float = PROBE_AGAIN
 
     def useless(self, latest: float | None, iterations: int) -> bool:
-        """Tell whether it has been in force for long enough to say that it does not help."""
+        """Tell whether it has been in force for long enough to say that it does not help.
+
+        Once it has helped, a job that gets slower again has another reason.
+        """
         enough = JUDGED_AFTER << min(self.stuck, _MOST_DOUBLINGS)
-        return latest is not None and iterations >= enough and latest > HELPED * self.before
+        if latest is None or iterations < enough or self._helped:
+            return False
+        self._helped = latest <= HELPED * self.before
+        return not self._helped
 
     def calm(self, slow: bool, now: float, hold: float) -> bool:
         """Tell whether nobody has been slow for `hold` seconds, now looked at again."""

@@ -24,6 +24,12 @@ class Suspicion:
     links: tuple[Edge, ...] = ()
     sure: bool = False
 
+    def joined(self, other: Suspicion) -> Suspicion:
+        """Return both at once: slow ranks, and slow links besides."""
+        ranks = self.ranks if self.cause is Cause.COMPUTE else other.ranks
+        links = tuple(dict.fromkeys((*self.links, *other.links)))
+        return Suspicion(Cause.COMPUTE, ranks, links, self.sure and other.sure)
+
 
 @dataclass(slots=True)
 class Episode:
@@ -36,9 +42,31 @@ class Episode:
     total: float = 0.0
     narrowed: Narrowed | None = None
     probed: Probed | None = None
-    refused: set[str] = field(default_factory=set)  # strategies that failed, or did not help
+    beside: FindingRaised | None = None  # a slow link beside a slow rank, or the other way round
     told: set[str] = field(default_factory=set)  # what was decided and recorded
     over: bool = False  # relieved; still there where a strategy is in force that may be why
+
+    def take(self, event: FindingRaised) -> bool:
+        """Take in a finding of this slowness: the same, or another cause beside it; tell whether it is."""
+        if event.id == self.raised.id:
+            self.raised, self.over = event, False
+        elif (self.beside is not None and event.id == self.beside.id) or self._is_beside(event.finding):
+            self.beside = event
+        else:
+            return False
+        return True
+
+    def _is_beside(self, finding: Finding) -> bool:
+        mine, other = _named(self.raised.finding), _named(finding)
+        return not self.over and mine is not None and other is not None and mine.cause is not other.cause
+
+    def close(self, number: int) -> None:
+        """Take note that a finding is over; the slowness is when none is left."""
+        if self.beside is not None and number in (self.raised.id, self.beside.id):
+            self.raised = self.beside if number == self.raised.id else self.raised
+            self.beside = None
+        elif number == self.raised.id:
+            self.over = True
 
     def lose(self, duration: float) -> None:
         """Count one iteration's loss."""
@@ -65,7 +93,8 @@ class Episode:
         """Return what is known of the cause."""
         named = _named(self.raised.finding)
         if named is not None:
-            return named
+            beside = _named(self.beside.finding) if self.beside else None
+            return named.joined(beside) if beside else named
         if self.probed is not None and (self.probed.slow_ranks or self.probed.slow_links):
             links = tuple((source, target) for source, target in self.probed.slow_links)
             ranks = tuple(self.probed.slow_ranks)

@@ -24,6 +24,8 @@ from evenpace.watch.events import (
     seconds,
 )
 
+REFUSED = 500  # iterations
+
 
 @dataclass(slots=True)
 class Following:
@@ -38,6 +40,7 @@ class Following:
     newest: int = -1  # iteration
     _began: float | None = None  # epoch seconds
     _narrowed: Narrowed | None = None
+    _refused: dict[str, int] = field(default_factory=dict)  # until which iteration
 
     def hear(self, event: Event) -> bool:
         """Take in an event; tell whether it begins another incarnation, for which a new one is needed."""
@@ -55,8 +58,8 @@ class Following:
                 self._measured(event)
             case FindingRaised() if is_pace(event.finding):
                 self._raised(event)
-            case FindingClosed() if self.episode and event.id == self.episode.raised.id:
-                self.episode.over = True
+            case FindingClosed() if self.episode:
+                self.episode.close(event.id)
             case Adapted():
                 self._adapted(event)
         return False
@@ -79,6 +82,15 @@ class Following:
         force = self.in_force.get(strategy)
         return force.before if force else self.now()
 
+    def refuse(self, strategy: str) -> None:
+        """Leave a strategy alone for long: it failed, or did not help, and would not in the next slowness."""
+        self._refused[strategy] = self.newest + REFUSED
+
+    @property
+    def refused(self) -> set[str]:
+        """Return the strategies to be left alone now."""
+        return {strategy for strategy, until in self._refused.items() if self.newest < until}
+
     def _from(self) -> int:
         return max(self.since, self.open.onset if self.open else 0)
 
@@ -91,8 +103,7 @@ class Following:
             self.open.lose(duration(event))
 
     def _raised(self, event: FindingRaised) -> None:
-        if self.episode is not None and self.episode.raised.id == event.id:
-            self.episode.raised, self.episode.over = event, False
+        if self.episode is not None and self.episode.take(event):
             return
         onset = event.iteration if event.iteration is not None else self.newest
         healthy, now = self.pace.before(onset), self.pace.latest(onset)
@@ -108,14 +119,13 @@ class Following:
     def _measured(self, event: Probed) -> None:
         self.probed = event
         if self.open is not None:
-            self.open.probed = event
+            self.open.probed = None if event.failed else event
             self.open.total += event.pause
 
     def _adapted(self, event: Adapted) -> None:
         before = self.without(event.strategy)
         if event.failed:
-            if self.episode is not None:
-                self.episode.refused.add(event.strategy)
+            self.refuse(event.strategy)
             self._stuck(event)
             return
         self.since = self.newest + 1

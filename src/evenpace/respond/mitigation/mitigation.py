@@ -146,9 +146,9 @@ class Mitigation:
 
     def _take_back(self, force: InForce, now: float) -> bool:
         """Take a plan back where nobody is slow any more, or where it does not help; tell whether it was."""
-        episode, iterations = self._following.open, self._following.iterations()
-        if episode and force.useless(self._following.now(), iterations):
-            episode.refused.add(force.strategy)
+        iterations = self._following.iterations()
+        if force.useless(self._following.now(), iterations):
+            self._following.refuse(force.strategy)
             return self._revert(force, "decision-useless", now)
         if iterations < SETTLED or not self._relieved(force, now):
             return False
@@ -189,7 +189,8 @@ class Mitigation:
         if latest is None or self._following.iterations() < SETTLED:
             return None
         standing = Standing(episode.healthy, latest, episode.lost)
-        asked = [one for one in self._strategies.values() if one.name not in episode.refused]
+        refused = self._following.refused
+        asked = [one for one in self._strategies.values() if one.name not in refused]
         running = {name: force.plan for name, force in self._following.in_force.items()}
         weighing = weigh(asked, self._view().weighed(episode), standing, running)
         if weighing.chosen:

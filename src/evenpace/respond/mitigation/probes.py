@@ -44,7 +44,7 @@ class Probes:
     """The measurements of one incarnation, whose first healthy one is what later ones are compared with."""
 
     make: ProberFactory
-    price: float = PAUSE  # seconds
+    price: float = PAUSE  # seconds; twice that after each that failed
     _prober: Prober | None = None
 
     @property
@@ -74,8 +74,8 @@ class Probes:
     def poll(self) -> Probed | None:
         """Return the result of the one under way once it is there."""
         result = self._prober.poll() if self._prober else None
-        if result is not None and not result.failed:
-            self.price = max(result.pause, 0.1)
+        if result is not None:
+            self.price = 2 * self.price if result.failed else max(result.pause, 0.1)
         return result
 
     def cancel(self) -> None:

@@ -42,7 +42,7 @@ class View:
         factors: Mapping[int, float] = {}
         if suspicion.cause is Cause.COMPUTE:
             factors = self._factors(episode, suspicion)
-        elif suspicion.cause is Cause.LINK:
+        if suspicion.links and suspicion.cause is not Cause.UNCLEAR:
             usual = max(LEAST_LINK, now / episode.healthy)
             links |= dict.fromkeys(suspicion.links, usual) | _measured(episode.probed, suspicion)
         return Trouble(suspicion.cause, episode.healthy, now, factors=factors, links=links)
