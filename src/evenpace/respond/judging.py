@@ -25,7 +25,7 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class Act:
     """What must be done, and the number of the finding behind it (None: a failure without one).
 
     `strategy` and the seconds of `weighed` (lost, costs and rates of `events.Decision`) are the planner's.
@@ -37,7 +37,7 @@ class Cause:
     weighed: Weighed = Weighed()
 
 
-def judge(incarnation: Incarnation, parts: Parts) -> Cause | None:
+def judge(incarnation: Incarnation, parts: Parts) -> Act | None:
     """Decide about each open finding, record what is new, and return what must be done, if anything."""
     if incarnation.ended and not incarnation.exit_code:
         return None
@@ -50,21 +50,21 @@ def judge(incarnation: Incarnation, parts: Parts) -> Cause | None:
         if not (incarnation.ended or verdict.nodes_out or age >= PATIENCE):
             continue
         if verdict.action in ACTS:
-            return Cause(verdict, number)
+            return Act(verdict, number)
         _record_once(verdict, number, incarnation, parts)
     return _unexplained(incarnation, parts)
 
 
-def _unexplained(incarnation: Incarnation, parts: Parts) -> Cause | None:
+def _unexplained(incarnation: Incarnation, parts: Parts) -> Act | None:
     """Decide about a job, or an agent, that failed and about which nothing was found."""
     ledger = parts.recorder.ledger
     if not (incarnation.ended or incarnation.overdue):
         return None
     verdict = decide(None, ledger.position(None), ledger.situation())
-    return Cause(verdict, None) if verdict.action in ACTS else None
+    return Act(verdict, None) if verdict.action in ACTS else None
 
 
-def decision(cause: Cause, incarnation: int, parts: Parts) -> Decision:
+def decision(cause: Act, incarnation: int, parts: Parts) -> Decision:
     """Put a verdict, with its numbers, into an event."""
     job, verdict = parts.recorder.ledger.run, cause.verdict
     return Decision(
@@ -84,7 +84,7 @@ def decision(cause: Cause, incarnation: int, parts: Parts) -> Decision:
 
 
 def _record_once(verdict: Verdict, number: int, incarnation: Incarnation, parts: Parts) -> None:
-    event = decision(Cause(verdict, number), incarnation.number, parts)
+    event = decision(Act(verdict, number), incarnation.number, parts)
     last = parts.recorder.ledger.decided.get(number)
     if last is None or (last.action, last.reason) != (event.action, event.reason):
         parts.recorder.write(event)

@@ -18,7 +18,7 @@ from evenpace.errors import Problem
 from evenpace.respond.checkpoints import Checkpoint, Skipped, newest_valid, set_aside
 from evenpace.respond.incarnation import POLL, Incarnation
 from evenpace.respond.interrupts import ENDING
-from evenpace.respond.judging import Cause, decision, judge
+from evenpace.respond.judging import Act, decision, judge
 from evenpace.respond.mitigation.mitigation import Mitigation
 from evenpace.respond.parts import Parts
 from evenpace.respond.starting import start
@@ -105,7 +105,7 @@ class Supervisor:
             incarnation = self._restart(incarnation, cause)
         return self._finish(incarnation)
 
-    def _follow(self, incarnation: Incarnation) -> Cause | None:
+    def _follow(self, incarnation: Incarnation) -> Act | None:
         """Watch until the job has ended by itself (None) or something must be done."""
         while True:
             self._pass_signals()
@@ -155,7 +155,7 @@ class Supervisor:
                 incarnation.number, "degraded-survivors", pids=", ".join(map(str, survivors))
             )
 
-    def _restart(self, incarnation: Incarnation, cause: Cause) -> Incarnation:
+    def _restart(self, incarnation: Incarnation, cause: Act) -> Incarnation:
         outcome = "failed" if incarnation.ended else "stopped"
         self._ended(incarnation, outcome, incarnation.exit_code if incarnation.ended else None)
         checkpoint = self._checkpoint()
@@ -197,7 +197,7 @@ class Supervisor:
             moved_to=str(moved) if moved else None,
         )
 
-    def _give_up(self, incarnation: Incarnation, cause: Cause) -> int:
+    def _give_up(self, incarnation: Incarnation, cause: Act) -> int:
         self._recorder.write(decision(cause, incarnation.number, self._parts))
         self._close_findings(incarnation, "ended")
         self._ended(incarnation, "failed", incarnation.exit_code if incarnation.ended else None)

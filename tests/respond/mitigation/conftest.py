@@ -12,7 +12,7 @@ import pytest
 
 from evenpace.findings import Evidence, Finding, Severity, Subject
 from evenpace.respond.clock import Clock
-from evenpace.respond.judging import Cause
+from evenpace.respond.judging import Act
 from evenpace.respond.mitigation.mitigation import EVERY, Mitigation
 from evenpace.respond.parts import Parts
 from evenpace.respond.probing import ProbeRequest
@@ -164,7 +164,7 @@ class Run:
         number = max(self.recorder.ledger.open)
         self._write(FindingClosed, incarnation=0, id=number, reason="relief", since=stamp(self.seconds))
 
-    def look(self, times: int = 1) -> Cause | None:
+    def look(self, times: int = 1) -> Act | None:
         """Let the mitigation look; return the last thing that it wants done."""
         act = None
         for _ in range(times):

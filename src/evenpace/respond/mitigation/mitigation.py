@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenpace.respond.judging import Cause as Act
-from evenpace.respond.judging import Weighed, decision
+from evenpace.respond.judging import Act, Weighed, decision
 from evenpace.respond.mitigation.applying import Applying, InForce, apply
 from evenpace.respond.mitigation.episode import Episode
 from evenpace.respond.mitigation.following import Following
