@@ -190,7 +190,7 @@ def told(rows: list[Row]) -> Part:
         f"{COMPUTE_MS:g} ms (simulated by sleeping; the real forward pass is within it, the real backward pass and the "
         "all-reduce come on top). *slow*, *with S2*: median iteration time to the healthy one. *bound*: "
         "D/((D-1)+1/s), with s as *slow* shows it. *integer bound*: the best that whole micro-batches allow, without anything else "
-        "that a step has. *published*: Greyhound (ATC '25) at this D and slowness, on GPUs."
+        "that a step has; what a step has besides is not slowed, so that iterations can come out below it. *published*: Greyhound (ATC '25) at this D and slowness, on GPUs."
     )
     return Part("Effect", text, missed)
 
