@@ -119,7 +119,8 @@ class Following:
     def _measured(self, event: Probed) -> None:
         self.probed = event
         if self.open is not None:
-            self.open.probed = None if event.failed else event
+            told = bool(event.slow_ranks or event.slow_links)
+            self.open.probed = event if told or not event.failed else None
             self.open.total += event.pause
 
     def _adapted(self, event: Adapted) -> None:
