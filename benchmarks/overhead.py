@@ -12,12 +12,14 @@ import ctypes
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +30,32 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from evenpace.respond.incarnation import POLL
 from evenpace.tap.environment import environment
+from evenpace.watch.watcher import Watcher
 
 BAR = 1.004  # median of the ratios
 BLOCK = 2  # iterations, timed as one
 WARM_UP = 30
 CALLS, ROUNDS = 500, 60  # all_reduces of one number, timed as one round
+WATCHER = "EVENPACE_BENCH_WATCHER"  # pid
 GROUPS = 32  # of the worker whose heartbeats are timed
 INTRODUCTION = (
     "*Iteration*: DDP of a small MLP on two ranks (Gloo, one thread each). Recording is switched within the "
     "running processes, in random order, on all ranks alike; a pair is "
-    f"{BLOCK} iterations with and {BLOCK} without; the interval is a bootstrap of the median. The heartbeat "
-    "runs in both arms; its own cost is in the second table. *Operation*: all_reduce of one number on a "
-    "single rank, processor time of the whole process; the floor has no tap at all."
+    f"{BLOCK} iterations with and {BLOCK} without; the interval is a bootstrap of the median. Beside them a "
+    "watcher reads the rings, splits the iterations, detects and narrows, as under `evenpace run`; it is "
+    "stopped where nothing is recorded. The heartbeat runs in both arms; its own cost is in the second table. "
+    "*Operation*: all_reduce of one number on a single rank, processor time of the whole process; the floor has "
+    "no tap at all."
 )
 
 
 class Recording:
-    """The switch in the native part. Without one (no tap, Python tap) it does nothing."""
+    """The switch in the native part, and of the watcher. Without one (no tap, Python tap) it does nothing."""
 
     def __init__(self) -> None:
+        self._watcher = int(os.environ.get(WATCHER, "0")) if os.environ.get("RANK") == "0" else 0
         try:
             self._flag = ctypes.c_int.in_dll(ctypes.CDLL(None), "evenpace_tap_recording")
         except ValueError:
@@ -56,6 +64,8 @@ class Recording:
     def set(self, on: bool) -> None:
         """Record from here on, or do not."""
         self._flag.value = on
+        if self._watcher:
+            os.kill(self._watcher, signal.SIGCONT if on else signal.SIGSTOP)
 
 
 def train(pairs: int) -> None:
@@ -94,6 +104,27 @@ def paired(pairs: int, block: Callable[[], Any]) -> list[tuple[Any, Any]]:
             pair[recorded] = block()
         durations.append((pair[True], pair[False]))
     return durations
+
+
+def watch(rings: str) -> None:
+    """Watch the job with these rings until this process is ended."""
+    watcher = Watcher(0, Path(rings), {})
+    while True:
+        watcher.poll()
+        time.sleep(POLL)
+
+
+@contextmanager
+def watched(rings: str) -> Iterator[dict[str, str]]:
+    """Have a watcher beside the job; yield what the workers must know of it."""
+    command = [sys.executable, __file__, "--worker", "watch", "--rings", rings]
+    watcher = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        yield {WATCHER: str(watcher.pid)}
+    finally:
+        watcher.send_signal(signal.SIGCONT)
+        watcher.kill()
+        watcher.wait()
 
 
 def calls() -> None:
@@ -151,9 +182,9 @@ def measured(kind: str, *arguments: str, ranks: int = 1) -> Any:
         ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
     )
     command = [sys.executable, *launcher, __file__, *arguments]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, watched(folder) if ranks > 1 else nullcontext({}) as beside:
         done = subprocess.run(
-            command, env=tapped(folder, kind), stdout=subprocess.PIPE, text=True, check=True
+            command, env=tapped(folder, kind) | beside, stdout=subprocess.PIPE, text=True, check=True
         )
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -221,10 +252,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure what the tap costs.")
     parser.add_argument("--pairs", type=int, default=300, help="of blocks with and without")
     parser.add_argument("--write", action="store_true", help="save the tables to docs/benchmarks/overhead.md")
-    parser.add_argument("--worker", choices=("train", "calls", "beats"), help=argparse.SUPPRESS)
+    parser.add_argument("--worker", choices=("train", "calls", "beats", "watch"), help=argparse.SUPPRESS)
+    parser.add_argument("--rings", default="", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
-        {"train": lambda: train(args.pairs), "calls": calls, "beats": beats}[args.worker]()
+        workers = {"train": lambda: train(args.pairs), "watch": lambda: watch(args.rings)}
+        {**workers, "calls": calls, "beats": beats}[args.worker]()
         return 0
     training, kept = iterations(args.pairs)
     text = f"{INTRODUCTION}\n\n{training}\n\n{operations()}"

@@ -69,7 +69,11 @@ def _group_time(one: Compared, book: GroupBook) -> GroupTime:
 
 
 def narrow(verdict: SlowVerdict, compared: Sequence[Compared], book: GroupBook) -> Narrowing:
-    """Narrow by the verdict on the ranks' parts, and by how their groups and pairs compare."""
+    """Narrow by the verdict on the ranks' parts, and by how their groups and pairs compare.
+
+    A group that was never announced is known by one of its ranks alone, and says nothing of links.
+    """
+    compared = [one for one in compared if len(book.groups[one.group].ranks) > 1]
     shown = tuple(sorted(compared, key=lambda one: (not one.suspicious, -one.growth))[:SHOWN])
     if verdict.culprits or verdict.link:
         return _named(verdict, shown)
