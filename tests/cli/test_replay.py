@@ -10,6 +10,7 @@ import pytest
 from tests.simulate.made import Job, Row, trace, write
 from tests.simulate.test_replay import iterations, log_of, slowed, steady
 
+from evenpace.cli import cli, execute
 from evenpace.cli.replay import command
 from evenpace.errors import Problem
 from evenpace.findings import Finding, Severity, Subject
@@ -144,6 +145,13 @@ def test_names_from_a_trace_cannot_steer_the_terminal(
     assert "\x1b" not in capfd.readouterr().out
     assert evenpace(tmp_path / "t.csv", "--format", "json") == 0
     assert "\x1b" not in capfd.readouterr().out
+
+
+def test_nor_can_they_by_way_of_a_complaint(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [row | {"optype": "\x1b[31mred"} for row in slow_rows()]
+    for path in (write(tmp_path / "t.csv", rows), tmp_path / "\x1b[31m.csv"):
+        assert execute(cli, ["replay", str(path)]) == 2
+    assert "\x1b" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

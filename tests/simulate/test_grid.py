@@ -79,3 +79,10 @@ def test_some_steps_alone_are_a_block_too() -> None:
     last = grid.at(np.array([False, False, True]))
     assert last.steps.tolist() == [23]
     assert last.duration.shape[2] == len(last.recorded) == 1
+
+
+def test_places_that_no_job_has_are_a_problem() -> None:
+    wide = [rows()[0] | {"dp_rank": at, "stage": 0, "rank": at} for at in range(1100)]
+    wide += [rows()[0] | {"dp_rank": 0, "stage": at, "rank": 5000 + at} for at in range(1100)]
+    with pytest.raises(Problem, match="the trace has 1,100 replicas and 1,100 stages"):
+        grid_of(traced(wide))

@@ -179,6 +179,17 @@ def test_damage_is_counted(tmp_path: Path) -> None:
     assert found.steps == 20
 
 
+@pytest.mark.parametrize("ranks", [[10**30, 1], [-1, 1], [1, 1]])
+def test_ranks_that_cannot_be_are_damage(tmp_path: Path, ranks: list[int]) -> None:
+    odd = ev.Iteration(
+        time=ev.stamp(1), incarnation=0, iteration=1, ranks=ranks, durations=[1.0] * 2, busy=[1.0] * 2,
+        waiting=[0.0] * 2,
+    )  # fmt: skip
+    found = replay(log_of(tmp_path, [*iterations(20, steady), odd]))
+    assert found.recording is not None
+    assert found.recording.damaged == 1
+
+
 @pytest.mark.parametrize("name", ["nothing", "trace.txt"])
 def test_what_is_no_trace_and_no_run_is_a_problem(tmp_path: Path, name: str) -> None:
     (tmp_path / "trace.txt").write_text("x")

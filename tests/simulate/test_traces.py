@@ -131,6 +131,13 @@ def test_a_trace_that_is_too_long_is_a_problem(path: Path, monkeypatch: pytest.M
         read_csv(write(path, ROWS))
 
 
+def test_empty_lines_have_an_end_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_module, "MOST_ROWS", 10)
+    path.write_text(",".join(COLUMNS) + "\n" * 100)
+    with pytest.raises(Problem, match="operations; cut it to fewer steps"):
+        read_csv(path)
+
+
 def test_too_many_types_are_no_types(path: Path) -> None:
     with pytest.raises(Problem, match="no name of an operation"):
         read_csv(write(path, [ROWS[0] | {"optype": f"op{at}"} for at in range(100)]))

@@ -91,6 +91,11 @@ def test_all_alike_is_no_slowdown() -> None:
     assert [blame.cause for blame in found.blames] == [Cause.NONE]
 
 
+def test_steps_that_take_no_time_are_no_slowdown() -> None:
+    nothing = [row | {"start_ts": 0.0, "duration": 0.0} for row in trace(Job())]
+    assert [blame.cause for blame in analyse(grid_of(traced(nothing))).blames] == [Cause.NONE]
+
+
 @given(st.integers(0, 10_000), st.sampled_from([0.01, 0.05, 0.1, 0.3]), st.integers(2, 6), st.integers(1, 3))
 @settings(max_examples=60)
 def test_noise_accuses_nobody(seed: int, spread: float, replicas: int, stages: int) -> None:

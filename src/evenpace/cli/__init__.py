@@ -120,7 +120,11 @@ def _invoke(group: click.Group, argv: list[str]) -> int:
 
 
 def _complain(text: str, code: int) -> int:
-    print(f"evenpace: {' '.join(text.split())}", file=sys.stderr)
+    # What stands in a file or its name must not steer the terminal.
+    harmless = "".join(
+        one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in " ".join(text.split())
+    )
+    print(f"evenpace: {harmless}", file=sys.stderr)
     return code
 
 

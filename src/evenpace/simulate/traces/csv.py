@@ -65,6 +65,8 @@ def _read(path: Path, rows: Iterator[list[str]], progress: Progress | None) -> T
     places = [(header.index(name), column.append) for name, column in numbers.items()]
     where, codes, kinds = header.index("optype"), dict[str, int](), array("q")
     for count, row in enumerate(rows, start=1):
+        if count > 2 * MOST_ROWS:  # of empty lines, too, there is an end
+            raise too_many_rows(str(path))
         if not row:
             continue
         if len(row) != len(header):

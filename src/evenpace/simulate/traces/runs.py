@@ -11,7 +11,7 @@ import numpy as np
 
 from evenpace.detect.slow import Sample
 from evenpace.errors import Problem
-from evenpace.simulate.traces.model import Floats, Ints
+from evenpace.simulate.traces.model import HIGHEST_INDEX, Floats, Ints
 from evenpace.watch import events as ev
 from evenpace.watch.eventlog import LineProblem, read_events
 
@@ -137,7 +137,8 @@ class _Reader:
     def _iteration(self, event: ev.Iteration) -> None:
         count = len(event.ranks)
         whole = all(len(one) == count for one in (event.durations, event.busy, event.waiting))
-        if not count or not whole or not 0 <= event.iteration < 2**62:
+        numbered = all(0 <= number < HIGHEST_INDEX for number in (event.iteration, *event.ranks))
+        if not count or not whole or not numbered or len(set(event.ranks)) < count:
             self.recording.damaged += 1
             return
         if self._kept + count > MOST_CELLS:

@@ -213,7 +213,7 @@ def _blames(  # noqa: PLR0913, PLR0917 - all that was found
     stages: Sequence[Part],
     types: Sequence[Part],
 ) -> tuple[Blame, ...]:
-    if bench.actual < SLOW * bench.best:
+    if bench.actual <= SLOW * bench.best:  # also where both are 0
         return (Blame(Cause.NONE, 0.0),)
     accused = _slow_replicas(bench, slow, replicas) or _slow_workers(bench, slow, workers) or _links(bench)
     if accused:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from evenpace.errors import Problem
 from evenpace.simulate.traces.model import Floats, Ints, Trace
 from evenpace.simulate.whatif.kinds import KNOWN
+from evenpace.terms.spelling import line
 
+MOST_PLACES = 1 << 20  # replicas times stages
 USUAL = 0.5  # share of replicas and steps in which an operation must be, or it is left out
 
 Mask = NDArray[np.bool_]
@@ -76,6 +78,10 @@ def grid_of(trace: Trace) -> Grid:
     replicas, replica = np.unique(trace.replica, return_inverse=True)
     stages, stage = np.unique(trace.stage, return_inverse=True)
     steps, step = np.unique(trace.step, return_inverse=True)
+    if len(replicas) * len(stages) > MOST_PLACES:
+        raise Problem(
+            f"the trace has {len(replicas):,} replicas and {len(stages):,} stages; give one job's alone"
+        )
     operation, first = _operations(trace, stage)
     counts = np.bincount(operation)
     usual = counts >= USUAL * len(replicas) * len(steps)
@@ -124,7 +130,10 @@ def _known_only(trace: Trace) -> tuple[dict[str, int], Trace]:
         return {}, trace
     known = np.array([name in KNOWN for name in trace.types])
     if not known[trace.type].any():
-        raise Problem(f"no type of operation in the trace is known ({', '.join(unknown)[:200]})")
+        names = line(", ".join(unknown)[:200])
+        raise Problem(
+            f"no type of operation in the trace is known ({names}); give a trace with compute operations"
+        )
     return unknown, trace.pick(known[trace.type])
 
 
