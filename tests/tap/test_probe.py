@@ -292,3 +292,11 @@ def test_what_a_worker_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", fake_torch())
     assert arithmetic.hardware() == "cpu, threads 1"
     assert arithmetic.at_once() == len(os.sched_getaffinity(0))
+
+
+def test_an_announcement_that_is_no_file_is_not_waited_for(ring: Ring) -> None:
+    os.mkfifo(Path(ring.path).with_suffix(layout.PROBE_SUFFIX))
+    pausing = threading.Thread(target=probe.Pauses(ring).after_step, args=(STEP,), daemon=True)
+    pausing.start()
+    pausing.join(5)
+    assert not pausing.is_alive()

@@ -85,3 +85,9 @@ def test_no_longer_than_the_pause(listener: socket.socket) -> None:
 def test_there_is_no_such_address() -> None:
     with pytest.raises(OSError, match="assign"):
         transfer.listen("203.0.113.1")
+
+
+def test_a_name_is_not_looked_up(listener: socket.socket) -> None:
+    named = asked(listener) | {"address": ["localhost", listener.getsockname()[1]]}
+    with pytest.raises(socket.gaierror):
+        transfer.send(named, Patience(10))

@@ -106,3 +106,24 @@ def test_without_a_ring_nothing_is_said() -> None:
     telling.offer("microbatches", {"total": 8})
     telling.tell(loop_step=1)
     work(10, 100)
+
+
+def test_a_plan_that_is_no_file_is_not_waited_for(plan: Path) -> None:
+    from evenpace.torch import telling
+
+    os.mkfifo(plan)
+    writer = os.open(plan, os.O_RDWR)  # and says nothing
+    assert telling.read(plan) == {}
+    os.close(writer)
+
+
+def test_a_refusal_that_nobody_can_read_ends_no_training(
+    alone: Any, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenpace.torch.agreement import Agreement
+
+    agreement = Agreement("counts", 2, refuse)
+    write(plan, {"version": 1, "counts": [1, 1]})
+    monkeypatch.setattr("sys.stderr", None)
+    assert agreement.step() is None
+    agreement.close()

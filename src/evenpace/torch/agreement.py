@@ -6,7 +6,6 @@ later, when it is long done; what it said takes effect in that step, on every ra
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -107,7 +106,7 @@ class PlanFile:
             return
         why = self._wrong(found.get("version"), values)
         if why:
-            sys.stderr.write(f"evenpace: the plan {str(found)[:200]} is ignored: {why}\n")
+            telling.warn(f"the plan {str(found)[:200]} is ignored: {why}")
         else:
             self._newest = Plan(found["version"], tuple(values))
 

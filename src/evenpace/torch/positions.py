@@ -8,7 +8,6 @@ again.
 from __future__ import annotations
 
 import inspect
-import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -126,7 +125,7 @@ class Positions:
             what()
         except Exception as error:  # of any rank keeps all from moving; training goes on as it is
             why = f"{type(error).__name__}: {error}"
-            sys.stderr.write(f"evenpace: rank {dist.get_rank()} cannot change its position: {why}\n")
+            telling.warn(f"rank {dist.get_rank()} cannot change its position: {why}")
         able = torch.tensor([not why], dtype=torch.int64)
         dist.all_reduce(able, dist.ReduceOp.MIN, group=self._control)
         return bool(able)

@@ -47,7 +47,7 @@ class Pauses:
         if not self._asked:  # some steps ahead: looking up a name can take long
             self._asked = True
             threading.Thread(target=self._find_address, name="evenpace-address", daemon=True).start()
-        with open(self._path, "rb") as file:  # noqa: PTH123  pathlib is slow to import
+        with open(self._path, "rb", opener=_at_once) as file:
             told = json.loads(file.read(_ANNOUNCEMENT_BYTES))
         if told["step"] == step:
             self._pause(str(told["socket"]), int(told["version"]), step)
@@ -128,6 +128,11 @@ class _Words:
         if not isinstance(word, dict):
             raise ValueError("not an object")
         return word
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open without waiting for anybody, whatever kind of file it is."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _connected(path: str, patience: Patience) -> socket.socket:

@@ -38,6 +38,7 @@ def listen(address: str) -> socket.socket:
 def send(transfer: Mapping[str, Any], patience: Patience) -> dict[str, Any]:
     """Send until the target hangs up because its time is over."""
     host, port = transfer["address"]
+    socket.getaddrinfo(str(host), int(port), flags=socket.AI_NUMERICHOST)  # a name could take long to look up
     chunk = bytes(_CHUNK)
     patience = Patience(patience.left(float(transfer["seconds"]) + _TO_MEET))
     with socket.create_connection((str(host), int(port)), patience.left(_TO_MEET)) as connection:
