@@ -182,6 +182,19 @@ def test_suspects_are_measured_again_after_a_pause_that_failed(job: Maker) -> No
     assert len(run.prober.asked) == 2
 
 
+def test_a_machine_of_many_moods_does_not_make_plans_follow_each(job: Maker) -> None:
+    run = job()
+    ease(run)
+    run.iterate(10, EASED)
+    for mood in range(40):
+        run.measure({mood % RANKS: 1.6, (mood + 1) % RANKS: 1.3}, run.plan()["counts"])
+        run.iterate(10, 1.5 * SLOW)
+        run.look()
+        run.obey()
+        run.look()
+    assert run.decisions().count(("adapt", "micro-batches")) <= 8
+
+
 def test_a_loop_that_does_not_obey_is_not_asked_again(job: Maker) -> None:
     run = job()
     slow_down(run)

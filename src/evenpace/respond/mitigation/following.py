@@ -25,6 +25,7 @@ from evenpace.watch.events import (
 )
 
 REFUSED = 500  # iterations
+MOST_CHANGES = 16
 
 
 @dataclass(slots=True)
@@ -40,6 +41,8 @@ class Following:
     newest: int = -1  # iteration
     _began: float | None = None  # epoch seconds
     _narrowed: Narrowed | None = None
+    pauses: dict[str, float] = field(default_factory=dict)  # seconds that a strategy's last change took
+    _changes: dict[str, int] = field(default_factory=dict)
     _refused: dict[str, int] = field(default_factory=dict)  # until which iteration
 
     def hear(self, event: Event) -> bool:
@@ -81,6 +84,13 @@ class Following:
         """Return the time of an iteration as it would be without that strategy, in seconds."""
         force = self.in_force.get(strategy)
         return force.before if force else self.now()
+
+    def changed(self, strategy: str) -> int:
+        """Return how often a strategy's plan was announced since it was last taken back.
+
+        Each time must be worth twice as much: a plan that follows every mood of the machine helps nobody.
+        """
+        return min(self._changes.get(strategy, 0), MOST_CHANGES)
 
     def refuse(self, strategy: str) -> None:
         """Leave a strategy alone for long: it failed, or did not help, and would not in the next slowness."""
@@ -129,14 +139,17 @@ class Following:
             self.refuse(event.strategy)
             self._stuck(event)
             return
+        self.pauses[event.strategy] = event.pause
         self.since = self.newest + 1
         if self.episode is not None:
             self.episode.lost = 0.0
             self.episode.total += event.pause
         if event.action == "revert":
+            self._changes.pop(event.strategy, None)
             self.in_force.pop(event.strategy, None)
             self._forget_over()
             return
+        self._changes[event.strategy] = self._changes.get(event.strategy, 0) + 1
         plan = tuple(event.counts or event.positions)
         suspicion = self.episode.suspicion() if self.episode else Suspicion(Cause.UNCLEAR)
         links = self._slow_links(suspicion)

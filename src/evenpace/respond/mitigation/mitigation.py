@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenpace.respond.judging import Act, Weighed, decision
-from evenpace.respond.mitigation.applying import Applying, InForce, apply
+from evenpace.respond.mitigation.applying import JUDGED_AFTER, Applying, InForce, apply
 from evenpace.respond.mitigation.episode import Episode
 from evenpace.respond.mitigation.following import Following
 from evenpace.respond.mitigation.loop import Loop, look, ring_of
@@ -185,12 +185,12 @@ class Mitigation:
 
     def _weigh(self, episode: Episode, now: float) -> Act | None:
         latest = self._following.now()
-        if latest is None or self._following.iterations() < SETTLED:
+        running = {name: force.plan for name, force in self._following.in_force.items()}
+        if latest is None or self._following.iterations() < (JUDGED_AFTER if running else SETTLED):
             return None
         standing = Standing(episode.healthy, latest, episode.lost)
         refused = self._following.refused
         asked = [one for one in self._strategies.values() if one.name not in refused]
-        running = {name: force.plan for name, force in self._following.in_force.items()}
         weighing = weigh(asked, self._view().weighed(episode), standing, running)
         if weighing.chosen:
             return self._act(episode, weighing, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenpace.respond.ledger import Ledger
 from evenpace.respond.mitigation.episode import Episode, Suspicion, slowed
@@ -14,6 +14,7 @@ from evenpace.respond.strategies import Cause, Edge, Estimate, Job, Strategy, Tr
 from evenpace.watch.events import GroupTime, Probed
 
 SLOW = 1.1  # times its peers' time: from here on a rank counts as slow
+CHANGE = 0.5  # of an iteration: what a change of plans costs beside its pause
 LEAST_LINK = 1.5  # times its healthy time: what a slow link is taken for where it was not measured
 
 Asked = Callable[[Strategy], Estimate | None]
@@ -33,7 +34,18 @@ class View:
         evicts = restart_verdict(episode.finding, self.ledger) is not None
         price = restart_price(self.ledger, self.following.started_in, self.wall) if evicts else None
         job = self.job(price, episode)
-        return lambda strategy: strategy.estimate(self.trouble(episode, strategy.name), job)
+
+        def ask(strategy: Strategy) -> Estimate | None:
+            found = strategy.estimate(self.trouble(episode, strategy.name), job)
+            return replace(found, cost=self._cost(found, strategy.name, episode)) if found else None
+
+        return ask
+
+    def _cost(self, estimate: Estimate, strategy: str, episode: Episode) -> float:
+        """Return a strategy's price: by the pause that it took last in this run, where it was there before."""
+        pause = self.following.pauses.get(strategy)
+        usual = estimate.cost if pause is None else 2 * pause + CHANGE * episode.healthy
+        return float(2 ** self.following.changed(strategy) * min(usual, estimate.cost))
 
     def trouble(self, episode: Episode, strategy: str) -> Trouble:
         """Return the trouble as a strategy meets it: times are those without it, with all others in force."""
