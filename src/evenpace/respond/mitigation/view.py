@@ -42,7 +42,7 @@ class View:
         return ask
 
     def _cost(self, estimate: Estimate, strategy: str, episode: Episode) -> float:
-        """Return a strategy's price: by the pause that it took last in this run, where it was there before."""
+        """Return a price: by the pause that the strategy took last in this run, where it was there before."""
         pause = self.following.pauses.get(strategy)
         usual = estimate.cost if pause is None else 2 * pause + CHANGE * episode.healthy
         return float(2 ** self.following.changed(strategy) * min(usual, estimate.cost))
