@@ -317,3 +317,18 @@ def test_work_moved_away_from_the_slow_rank_accuses_nobody_else():
         )
     assert accused(events) == {1}
     assert isinstance(events[-1], Update)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seconds", [0.0, 1e-300, 1e300, float("nan"), float("inf"), -1.0])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_times_that_cannot_be_accuse_nobody(seconds: float, ranks: int) -> None:
+    detector, job = SlowDetector(list(range(ranks)), [""] * ranks, {}), Job(ranks)
+    damaged = np.full(ranks, seconds)
+    for iteration in range(120):
+        sample = job.sample(iteration)
+        if iteration >= 50 and iteration % 2:
+            whole = replace(sample, durations=damaged, busy=damaged, waiting=damaged, transfer=damaged)
+            parts = replace(sample, busy=damaged, waiting=damaged)
+            sample = whole if iteration % 4 == 1 or 0 <= seconds < 1 else parts
+        assert detector.feed(sample) == []

@@ -24,6 +24,7 @@ from evenpace.detect.workload import Workload, learn
 Array = NDArray[np.float64]
 WINDOW = 60  # iterations before a decision in which its onset or relief is looked for
 SLOW_WINDOW = 20  # the latest slow iterations, on which a verdict stands
+SHORTEST, LONGEST = 1e-9, 1e9  # seconds: what is beyond is no measurement
 UNKNOWN = 20  # iterations in a row without their work, after which the pace is learned without it
 
 
@@ -31,9 +32,10 @@ UNKNOWN = 20  # iterations in a row without their work, after which the pace is 
 class Sample:
     """One iteration of the job: an array each, one number a rank, in seconds.
 
-    An `irregular` iteration (with operations that others lack) is ignored. `edges` are the transfer times of
-    point-to-point pairs of global ranks, where known. What there was to do, where that is known, one number a
-    rank: `tokens`, `squares` (the sum of squared sequence lengths), `load` (bytes routed to its experts).
+    An `irregular` iteration (with operations that others lack) is ignored, and one that is not `sound`.
+    `edges` are the transfer times of point-to-point pairs of global ranks, where known. What there was to do,
+    where that is known, one number a rank: `tokens`, `squares` (the sum of squared sequence lengths), `load`
+    (bytes routed to its experts).
     """
 
     iteration: int
@@ -52,6 +54,13 @@ class Sample:
         """Return the job's: what more than half of the ranks took at least; a few say nothing."""
         middle = (len(self.durations) - 1) // 2
         return float(np.partition(self.durations, middle)[middle])
+
+    @property
+    def sound(self) -> bool:
+        """Tell whether the job's duration and all times can be those of an iteration; no NaN is."""
+        times = (self.durations, self.busy, self.waiting, self.transfer)
+        possible = all(bool((np.abs(one) < LONGEST).all()) for one in times)
+        return possible and self.duration >= SHORTEST and all(one < LONGEST for one in self.edges.values())
 
     @property
     def work(self) -> Array | None:
@@ -161,7 +170,7 @@ class SlowDetector:
 
     def feed(self, sample: Sample) -> list[SlowEvent]:
         """Take the next iteration; return what it decided."""
-        if sample.irregular or not sample.duration > 0 or (usual := self._usual(sample)) is None:
+        if sample.irregular or not sample.sound or (usual := self._usual(sample)) is None:
             return []
         sample = usual
         change, learned = self._baseline.feed(sample.duration)
