@@ -17,6 +17,8 @@ from evenpace.terms import spelling
         (1.239, "1.24 s"),
         (185, "3 min 5 s"),
         (7440, "2 h 4 min"),
+        (float("nan"), "?"),
+        (float("inf"), "?"),
     ],
 )
 def test_duration(seconds: float | None, shown: str) -> None:

@@ -58,3 +58,14 @@ def test_a_loop_without_evenpace_has_even_counts(alone: Any) -> None:
             steps = list(batches.step())
     assert [(micro.index, micro.last) for micro in steps] == [(0, False), (1, False), (2, True)]
     assert {micro.scale for micro in steps} == {1 / 3}
+
+
+def test_numbers_that_cannot_be_are_refused(alone: Any) -> None:
+    from torch import nn
+
+    from evenpace.torch import MicroBatches
+
+    with pytest.raises(ValueError, match="least is below 1"):
+        MicroBatches(4, model=nn.Linear(2, 2), least=0)
+    with pytest.raises(TypeError, match="integer"):
+        MicroBatches(4.5, model=nn.Linear(2, 2))  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 _LONGEST = 2000  # characters
@@ -32,7 +33,7 @@ def cut(text: str) -> str:
 
 def duration(seconds: float | None) -> str:
     """Show a span of time: `850 µs`, `12.3 ms`, `1.24 s`, `3 min 5 s`, `2 h 4 min`."""
-    if seconds is None:
+    if seconds is None or not math.isfinite(seconds):
         return "?"
     if seconds < 60:
         return _short(seconds)

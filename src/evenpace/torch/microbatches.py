@@ -7,6 +7,7 @@ is the mean over all M, whatever the split. (The weighting is that of LB-BSP, So
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -64,7 +65,9 @@ class MicroBatches:
     def __init__(
         self, total: int, *, model: nn.Module, group: dist.ProcessGroup | None = None, least: int = 1
     ) -> None:
-        self.total, self.least = total, least
+        self.total, self.least = operator.index(total), operator.index(least)
+        if least < 1:
+            raise ValueError("least is below 1: a replica averages its gradients in its last micro-batch")
         self._regroup(model, group)
         if total < least * len(self.replicas):
             raise ValueError(

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 LATEST = 3  # steps over which the median is taken: few, so that it follows a worker that has become slow
+_LONGEST = 1e9  # seconds: what is said to take longer, or is no number, was not measured
 _UNDER_WAY = 64  # micro-batches whose events are kept until the device has come to them
 
 
@@ -66,8 +67,9 @@ class Pace:
 
         A step without any leaves what was known.
         """
-        if seconds:
-            self._steps.append(seconds)
+        measured = [one for one in seconds if 0 <= one < _LONGEST]
+        if measured:
+            self._steps.append(measured)
         known = [one for step in self._steps for one in step]
         return int(1e9 * statistics.median(known)) if known else 0
 
