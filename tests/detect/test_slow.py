@@ -246,6 +246,17 @@ def test_a_partial_relief_is_told_and_then_the_whole():
     assert accused(events) == {3}
 
 
+def test_a_slow_network_on_top_is_not_put_down_to_the_rank_that_was_named():
+    job, watch = Job(8), detector(8)
+    for iteration in range(40):
+        watch.feed(job.sample(iteration))
+    first = [event for i in range(40, 60) for event in watch.feed(job.sample(i, slow={3: 1.6}))]
+    assert accused(first) == {3}
+    later = [event for i in range(60, 80) for event in watch.feed(job.sample(i, slow={3: 1.6}, network=12.0))]
+    assert later
+    assert all(event.verdict.culprits != (3,) or event.ratio < 2.5 for event in later)
+
+
 def test_two_steps_in_a_row_are_one_slowness():
     job, watch, events = Job(4), detector(), []
     for iteration in range(260):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.detect.attribution import SlowKind, SlowVerdict, attribute
+from evenpace.detect.attribution import MOST, SlowKind, SlowVerdict, attribute
 from evenpace.detect.baseline import Baseline, Change, Settings
 from evenpace.detect.changepoint import locate_onset, locate_relief
 from evenpace.detect.fromstart import WINDOW as START_WINDOW
@@ -304,12 +304,15 @@ def _names(verdict: SlowVerdict) -> bool:
 
 
 def _bears_out(verdict: SlowVerdict, named: SlowVerdict) -> bool:
-    """Tell whether those who were named before still take most more of their own time than the others do."""
+    """Tell whether those who were named before still grew most, and by most of what is lost now.
+
+    A second cause that is none of a rank's own time, a slow link, must not be put down to them.
+    """
     if verdict.kind is not SlowKind.UNCLEAR or not _names(named):
         return False
     others = [excess for rank, excess in verdict.excess.items() if rank not in named.culprits]
     own = [verdict.excess.get(rank, 0.0) for rank in named.culprits]
-    return not own or min(own) > max([0.0, *others])
+    return not own or (min(own) > max([0.0, *others]) and max(own) >= MOST * verdict.lost)
 
 
 def _same(one: SlowVerdict, other: SlowVerdict) -> bool:
