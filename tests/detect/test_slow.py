@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenpace.detect.attribution import SlowKind
-from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update
+from evenpace.detect.attribution import SlowKind, SlowVerdict
+from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update, _bears_out
 
 START, END = 30, 60
 
@@ -246,15 +246,12 @@ def test_a_partial_relief_is_told_and_then_the_whole():
     assert accused(events) == {3}
 
 
-def test_a_slow_network_on_top_is_not_put_down_to_the_rank_that_was_named():
-    job, watch = Job(8), detector(8)
-    for iteration in range(40):
-        watch.feed(job.sample(iteration))
-    first = [event for i in range(40, 60) for event in watch.feed(job.sample(i, slow={3: 1.6}))]
-    assert accused(first) == {3}
-    later = [event for i in range(60, 80) for event in watch.feed(job.sample(i, slow={3: 1.6}, network=12.0))]
-    assert later
-    assert all(event.verdict.culprits != (3,) or event.ratio < 2.5 for event in later)
+def test_who_was_named_before_is_not_blamed_for_what_its_own_time_does_not_explain():
+    named = SlowVerdict(SlowKind.NON_COMMUNICATION, (3,))
+    own = {0: 0.0, 1: 0.01, 2: 0.0, 3: 0.3}
+    assert _bears_out(SlowVerdict(SlowKind.UNCLEAR, excess=own, lost=0.5), named)
+    assert not _bears_out(SlowVerdict(SlowKind.UNCLEAR, excess=own, lost=2.0), named)
+    assert not _bears_out(SlowVerdict(SlowKind.UNCLEAR, excess={**own, 1: 0.4}, lost=0.5), named)
 
 
 def test_two_steps_in_a_row_are_one_slowness():

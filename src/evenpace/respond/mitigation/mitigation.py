@@ -29,6 +29,7 @@ EVERY = 0.5  # seconds between two looks
 HOLD = 3.0  # seconds without a slow rank before a plan is taken back; twice that after each relapse
 LONGEST_HOLD = 60.0
 MEASURED_AFTER = 30  # healthy iterations
+RESTS = 10  # times as long as weighing took: a search over many positions must not hold up the rest
 SETTLED = 3  # iterations after a change before the pace is judged
 
 
@@ -50,6 +51,7 @@ class Mitigation:
         self._applying: Applying | None = None
         self._late: Applying | None = None  # given up, but may still come to be in force
         self._hold = HOLD
+        self._weigh_at = 0.0  # monotonic seconds
         self._loop = Loop({})
 
     def hear(self, event: Event) -> None:
@@ -186,12 +188,15 @@ class Mitigation:
     def _weigh(self, episode: Episode, now: float) -> Act | None:
         latest = self._following.now()
         running = {name: force.plan for name, force in self._following.in_force.items()}
-        if latest is None or self._following.iterations() < (JUDGED_AFTER if running else SETTLED):
+        if latest is None or now < self._weigh_at or self._following.iterations() < (JUDGED_AFTER if running else SETTLED):
             return None
         standing = Standing(episode.healthy, latest, episode.lost)
         refused = self._following.refused
         asked = [one for one in self._strategies.values() if one.name not in refused]
+        began = self._parts.clock.monotonic()
         weighing = weigh(asked, self._view().weighed(episode), standing, running)
+        took = self._parts.clock.monotonic() - began
+        self._weigh_at = now + RESTS * took
         if weighing.chosen:
             return self._act(episode, weighing, now)
         self._tell_waiting(episode, weighing)
