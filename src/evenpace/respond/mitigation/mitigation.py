@@ -188,7 +188,8 @@ class Mitigation:
     def _weigh(self, episode: Episode, now: float) -> Act | None:
         latest = self._following.now()
         running = {name: force.plan for name, force in self._following.in_force.items()}
-        if latest is None or now < self._weigh_at or self._following.iterations() < (JUDGED_AFTER if running else SETTLED):
+        enough = JUDGED_AFTER if running else SETTLED
+        if latest is None or now < self._weigh_at or self._following.iterations() < enough:
             return None
         standing = Standing(episode.healthy, latest, episode.lost)
         refused = self._following.refused
