@@ -38,6 +38,8 @@ BAR = 1.004  # median of the ratios
 BLOCK = 2  # iterations, timed as one
 WARM_UP = 30
 CALLS, ROUNDS = 500, 60  # all_reduces of one number, timed as one round
+CORES = sorted(os.sched_getaffinity(0))
+LAST, OTHERS = CORES[-1], set(CORES[:-1] or CORES)  # for the watcher, and for the ranks
 WATCHER = "EVENPACE_BENCH_WATCHER"  # pid
 GROUPS = 32  # of the worker whose heartbeats are timed
 INTRODUCTION = (
@@ -45,7 +47,8 @@ INTRODUCTION = (
     "running processes, in random order, on all ranks alike; a pair is "
     f"{BLOCK} iterations with and {BLOCK} without; the interval is a bootstrap of the median. Beside them a "
     "watcher reads the rings, splits the iterations, detects and narrows, as under `evenpace run`; it is "
-    "stopped where nothing is recorded. The heartbeat runs in both arms; its own cost is in the second "
+    "stopped where nothing is recorded. It has a core of its own, as there is on a training host, and the ranks "
+    "have the others. The heartbeat runs in both arms; its own cost is in the second "
     "table. *Operation*: all_reduce of one number on a single rank, processor time of the whole process; the "
     "floor has no tap at all."
 )
@@ -71,6 +74,7 @@ class Recording:
 def train(pairs: int) -> None:
     """Train on two ranks; rank 0 prints the pairs of durations in seconds as JSON: [[with, without], ...]."""
     torch.set_num_threads(1)
+    os.sched_setaffinity(0, OTHERS)
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     layers = [layer for _ in range(4) for layer in (nn.Linear(512, 512), nn.ReLU())]
@@ -108,6 +112,7 @@ def paired(pairs: int, block: Callable[[], Any]) -> list[tuple[Any, Any]]:
 
 def watch(rings: str) -> None:
     """Watch the job with these rings until this process is ended."""
+    os.sched_setaffinity(0, {LAST})
     watcher = Watcher(0, Path(rings), {})
     while True:
         watcher.poll()
