@@ -47,10 +47,10 @@ INTRODUCTION = (
     "running processes, in random order, on all ranks alike; a pair is "
     f"{BLOCK} iterations with and {BLOCK} without; the interval is a bootstrap of the median. Beside them a "
     "watcher reads the rings, splits the iterations, detects and narrows, as under `evenpace run`; it is "
-    "stopped where nothing is recorded. It has a core of its own, as there is on a training host, and the ranks "
-    "have the others. The heartbeat runs in both arms; its own cost is in the second "
-    "table. *Operation*: all_reduce of one number on a single rank, processor time of the whole process; the "
-    "floor has no tap at all."
+    "stopped where nothing is recorded. It has a core of its own, as there is on a training host, and the "
+    "ranks have the others. The heartbeat runs in both arms; its own cost is in the second table. "
+    "*Operation*: all_reduce of one number on a single rank, processor time of the whole process; the floor "
+    "has no tap at all."
 )
 
 
