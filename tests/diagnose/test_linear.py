@@ -257,6 +257,4 @@ def test_ten_thousand_files() -> None:
         ]
 
     said(case_of(files(10)))
-    shorter = seconds(lambda: said(case_of(files(2500))), 1)
-    longer = seconds(lambda: said(case_of(files(10_000))), 2)
-    assert longer < 2 * GROWTH * shorter + SOON  # four times the files; memory and caches have their say here
+    _compare("files", lambda: said(case_of(files(2500))), lambda: said(case_of(files(10_000))))
