@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +12,9 @@ from evenpace.report.story import tell
 from evenpace.watch import events as ev
 
 pytest.importorskip("playwright", reason="playwright is not installed")
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect
+from tests import chromium
 
-AXE = Path(__file__).parent.parent / "serve" / "vendor" / "axe" / "axe.min.js"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 WIDTHS = (390, 1400)
 pytestmark = pytest.mark.timeout(240)
 
@@ -25,24 +22,8 @@ pytestmark = pytest.mark.timeout(240)
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Start the distribution's Chromium."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("no Chromium here: apt-get install chromium")
-        pytest.skip("no Chromium here")
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=found, args=FLAGS)
-
-
-def complaints(page: Page) -> list[str]:
-    """Return what axe-core finds that is serious or critical."""
-    page.evaluate(AXE.read_text("utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found["violations"]
-        if one["impact"] in {"serious", "critical"}
-    ]
+    with chromium.started() as one:
+        yield one
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
@@ -64,7 +45,7 @@ def test_a_slow_run_on_any_screen(
         page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
         expect(page.locator("details.measured table").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        assert complaints(page) == []
+        assert chromium.complaints(page) == []
         assert wrong == []
         context.close()
 

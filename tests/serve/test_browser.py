@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,16 +16,9 @@ from evenpace.library.catalogue import Library
 from evenpace.serve.app import create_app
 
 pytest.importorskip("playwright", reason="playwright is not installed")
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
+from tests import chromium
 
-AXE = Path(__file__).parent / "vendor" / "axe" / "axe.min.js"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-sync",
-]
 PAGES = (
     "/library",
     "/library?q=hang&component=nccl",
@@ -66,13 +57,8 @@ def address(real: Library) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Start the distribution's Chromium."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("no Chromium here: apt-get install chromium")
-        pytest.skip("no Chromium here")
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=found, args=FLAGS)
+    with chromium.started() as one:
+        yield one
 
 
 @contextmanager
@@ -89,24 +75,13 @@ def visit(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
     assert wrong == []
 
 
-def complaints(page: Page) -> list[str]:
-    """Return what axe-core finds that is serious or critical."""
-    page.evaluate(AXE.read_text("utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found["violations"]
-        if one["impact"] in {"serious", "critical"}
-    ]
-
-
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_every_page_in_both_languages(browser: Browser, address: str, lang: str) -> None:
     with visit(browser, address) as page:
         for path in PAGES:
             page.goto(f"{address}{path}{'&' if '?' in path else '?'}lang={lang}")
             assert page.locator("html").get_attribute("lang") == lang
-            assert complaints(page) == [], path
+            assert chromium.complaints(page) == [], path
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -114,7 +89,7 @@ def test_on_a_phone_and_in_the_dark(browser: Browser, address: str, scheme: str)
     with visit(browser, address, viewport=PHONE, color_scheme=scheme) as page:
         for path in PAGES:
             page.goto(f"{address}{path}{'&' if '?' in path else '?'}lang=ko")
-            assert complaints(page) == [], path
+            assert chromium.complaints(page) == [], path
             wide = page.evaluate(
                 "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )
@@ -220,11 +195,11 @@ def test_logs_are_dropped_and_the_answer_leads_to_the_library(
         page.goto(f"{address}/diagnose?lang={lang}")
         page.evaluate(DROP, [["dmesg-node042.log", XID], ["rank3.log", CALM]])
         expect(page.locator("#names li")).to_have_count(2)
-        assert complaints(page) == []
+        assert chromium.complaints(page) == []
         assert fits(page)
         page.get_by_role("button", name=SAID[lang]["send"], exact=True).click()
         expect(page.locator(".answer h2")).to_have_text(SAID[lang]["who"], timeout=PATIENCE)
-        assert complaints(page) == []
+        assert chromium.complaints(page) == []
         assert fits(page)
         assert page.locator("html").get_attribute("lang") == lang
         with page.expect_download() as saved:
@@ -246,7 +221,7 @@ def test_a_form_that_is_not_right_yet(browser: Browser, address: str) -> None:
         page.evaluate(DROP, [[f"{number}.log", CALM] for number in range(513)])
         expect(page.get_by_role("alert")).to_contain_text("evenpace diagnose FOLDER")
         expect(page.locator(".send button")).to_be_disabled()
-        assert complaints(page) == []
+        assert chromium.complaints(page) == []
         page.locator("#empty").click()
         expect(page.get_by_role("alert")).to_be_hidden()
         page.locator("#text").fill(XID)
