@@ -10,8 +10,9 @@ from evenpace.diagnose.identity import canonical_gpu
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.matching import Matcher
 from evenpace.diagnose.model import Sighting
-from evenpace.diagnose.signature import ROLES, Signature, Text, signatures
+from evenpace.diagnose.signature import ROLES, Signature, signatures
 from evenpace.terms import facets
+from evenpace.terms.bilingual import Text
 
 ALL = sorted(signatures().values(), key=lambda signature: signature.id)
 WITH_PATTERNS = [signature for signature in ALL if signature.content.match]

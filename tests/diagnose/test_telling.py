@@ -10,9 +10,10 @@ from tests.diagnose.made import line, signature
 
 from evenpace.diagnose.engine import Diagnosis
 from evenpace.diagnose.model import Identity
-from evenpace.diagnose.signature import UNEXPLAINED, fill, fill_command
+from evenpace.diagnose.signature import UNEXPLAINED
 from evenpace.diagnose.telling import LONGEST, finding, quoted, stamp, subject
 from evenpace.findings import Evidence, Subject, to_json
+from evenpace.terms.bilingual import fill, fill_command
 
 ADVICE = [{"en": "Drain {host}.", "ko": "{host} 제외.", "command": "ssh {host} 'nvidia-smi -i {gpu}'"}]
 XID = signature(

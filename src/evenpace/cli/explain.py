@@ -141,7 +141,7 @@ def _who(meaning: Meaning) -> str:
 
 
 def _steps(meaning: Meaning, lang: str) -> Iterator[str]:
-    from evenpace.diagnose.signature import Text, fill_command
+    from evenpace.terms.bilingual import Text, fill_command
 
     for step in meaning.steps:
         yield Text(step.en, step.ko).say(lang, meaning.details)
@@ -202,7 +202,7 @@ def _as_json(answer: Answer, lang: str) -> dict[str, Any]:
 def _meaning_json(meaning: Meaning, lang: str) -> dict[str, Any]:
     import msgspec
 
-    from evenpace.diagnose.signature import Text, fill_command
+    from evenpace.terms.bilingual import Text, fill_command
 
     return {
         "key": meaning.key,

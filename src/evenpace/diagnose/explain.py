@@ -22,7 +22,8 @@ from evenpace.diagnose.catalogue.asked import Asked, asked_codes
 from evenpace.diagnose.lines import read_lines
 from evenpace.diagnose.matching import Matcher
 from evenpace.diagnose.model import NOBODY, Identity, Line, Sighting
-from evenpace.diagnose.signature import Signature, Step, Terms, Text, signatures
+from evenpace.diagnose.signature import Signature, Step, Terms, signatures
+from evenpace.terms.bilingual import Text
 
 MOST_MEANINGS = 12
 MOST_POSSIBLE = 3

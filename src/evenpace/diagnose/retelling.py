@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from evenpace.diagnose.signature import Signature, Text, fill, signatures
+from evenpace.diagnose.signature import Signature, signatures
 from evenpace.findings import Finding
 from evenpace.terms import say
+from evenpace.terms.bilingual import Text, fill
 from evenpace.terms.retell import retell
 
 PREFIX = "signature:"

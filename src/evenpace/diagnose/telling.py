@@ -8,9 +8,9 @@ from typing import TypeVar
 from evenpace.diagnose.engine import Diagnosis
 from evenpace.diagnose.identity import canonical_gpu
 from evenpace.diagnose.model import Identity, Line
-from evenpace.diagnose.signature import fill, fill_command
 from evenpace.findings import Advice, Evidence, Finding, Severity, Subject, Terms
 from evenpace.terms import phrases, say
+from evenpace.terms.bilingual import fill, fill_command
 
 _T = TypeVar("_T", int, str)
 LONGEST = 1200  # characters of a line that are quoted

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from evenpace.diagnose.signature import Step, Terms, Text
+from evenpace.diagnose.signature import Step, Terms
+from evenpace.terms.bilingual import Text
 
 HERE = Path(__file__).parent
 
