@@ -69,8 +69,10 @@ class Backwards(torch.autograd.Function):
 class Training:
     """What depends on where this rank is and what it does: it is made anew when that changes."""
 
-    def __init__(self, args: Any, positions: Positions, share: Share) -> None:
-        self.positions, self.share = positions, share
+    def __init__(
+        self, args: Any, positions: Positions, share: Share, sampler: data.MicroBatchSampler
+    ) -> None:
+        self.positions, self.share, self.sampler = positions, share, sampler
         self.first, self.last = positions.stage == 0, positions.stage == positions.pipeline - 1
         self.module: nn.Module = positions.parts["module"]
         self.optimizer: torch.optim.Optimizer = positions.parts["optimizer"]
@@ -84,12 +86,6 @@ class Training:
             stage, n_microbatches=share.count, loss_fn=self._scaled_loss, scale_grads=False
         )
         self.corpus = data.Corpus(args.length, args.read_ms)
-        self.sampler = data.MicroBatchSampler(
-            steps=args.steps,
-            batch=args.batch,
-            micro_batches=args.micro_batches * positions.data,
-            seed=args.seed,
-        )
 
     def step(self, step: int) -> tuple[list[int], float | None]:
         """Train a step; return the ids of the samples that this rank gave, and the loss if it has it."""
@@ -199,6 +195,9 @@ def main() -> None:
         group=positions.data_group,
         least=args.pipeline,
     )
+    sampler = data.MicroBatchSampler(
+        steps=args.steps, batch=args.batch, micro_batches=args.micro_batches * args.data, seed=args.seed
+    )
     journal = Journal(dist.get_rank(), first_step, args.ids_log, args.timings)
     training: Training | None = None
 
@@ -208,7 +207,7 @@ def main() -> None:
             batches.regroup(positions.parts["module"], positions.data_group)
         share = batches.share()
         if training is None or moved or share.changed:
-            training = Training(args, positions, share)
+            training = Training(args, positions, share, sampler)
         ids, loss = training.step(step)
         batches.took(training.accelerated.taken())
         journal.step(step, ids, loss)

@@ -32,10 +32,10 @@ from evenpace.respond.mitigation.announcing import read_header
 from evenpace.respond.mitigation.loop import ring_of
 from evenpace.watch.events import Adapted, Decision, FindingRaised, IncarnationStarted, Probed, seconds
 
-RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 8, 30.0, 1.0
+RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 12, 20.0, 1.0
 SLOW_LINK = 30e6  # bits a second
 ARGUMENTS = [
-    *("--pipeline=1", f"--data={RANKS}", "--layers=1", "--width=16", "--length=4"),
+    *("--pipeline=1", f"--data={RANKS}", "--layers=0", "--width=16", "--length=4"),
     *(f"--batch={RANKS * MICRO_BATCHES}", f"--micro-batches={MICRO_BATCHES}", f"--compute-ms={COMPUTE_MS}"),
     *(f"--padding-mb={PADDING_MB}", "--steps=100000"),
 ]
