@@ -20,7 +20,7 @@ from evenpace.errors import Problem
 
 EXIT_CODES = {
     "0": "The command did what it was asked; for `run`, the job ended with 0.",
-    "1": "`diagnose` found something, `explain` does not know something, `library validate` found flaws.",
+    "1": "`diagnose`, `audit` or `library validate` found something, `explain` does not know something.",
     "2": "Usage or input: one line on stderr says what is wrong and what to do.",
     "70": "A defect in evenpace itself: one line says where the details were written.",
     "75": "`run --policy restart` gave up: out of restarts, or the same fault came back at the same step.",

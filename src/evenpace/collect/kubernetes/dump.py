@@ -1,0 +1,109 @@
+"""Read a folder of `kubectl get … -o json`: the same facts as a live cluster gives, without a server.
+
+Any file names do: objects say what they are. A list without objects is known by its file's name
+(`jobsets.jobset.x-k8s.io.json`, `jobsets.json`). `api-resources.txt` (`kubectl api-resources -o name`) tells
+what the cluster does not have from what the dump does not hold; `version.json` is `kubectl version -o json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evenpace.collect.kubernetes.fields import dig, items, text
+from evenpace.collect.kubernetes.kinds import KINDS
+from evenpace.collect.snapshot import Snapshot, Unread, Why
+
+LARGEST = 1 << 30  # bytes of a file
+_SERVED = "api-resources.txt"
+_VERSION = "version.json"
+_BY_TYPE = {(kind.group, kind.kind): name for name, kind in KINDS.items()}
+
+
+def read(folder: Path) -> Snapshot | None:
+    """Read a folder; None where no file in it is from Kubernetes. Raises OSError where it cannot be listed."""
+    files = sorted(path for path in folder.iterdir() if path.suffix == ".json" and path.is_file())
+    kinds: dict[str, list[Any]] = {}
+    unread: dict[str, Unread] = {}
+    for path in files:
+        if path.name != _VERSION:
+            _take(path, kinds, unread)
+    if not kinds and not unread:
+        return None
+    served = _served(folder / _SERVED)
+    for name in KINDS.keys() - kinds.keys() - unread.keys():
+        if served and name not in served:
+            unread[name] = Unread(Why.ABSENT, name)
+    taken = max((path.stat().st_mtime for path in files), default=0.0)
+    return Snapshot(
+        "kubernetes",
+        str(folder),
+        datetime.fromtimestamp(taken, UTC),
+        {name: tuple(found) for name, found in kinds.items()},
+        unread,
+        _version(folder / _VERSION),
+    )
+
+
+def _take(path: Path, kinds: dict[str, list[Any]], unread: dict[str, Unread]) -> None:
+    """Sort the objects of a file by kind; kinds that no check reads, Secrets above all, are left out."""
+    named = _named(path)
+    try:
+        document = _decoded(path)
+    except (OSError, ValueError, msgspec.DecodeError, RecursionError) as error:
+        if named:
+            unread[named] = Unread(Why.MALFORMED, path.name, str(error)[:200])
+        return
+    if named and isinstance(dig(document, "items"), list):
+        kinds.setdefault(named, [])
+    for one in _objects(document):
+        group, _, _ = text(one, "apiVersion").rpartition("/")
+        name = _BY_TYPE.get((group, text(one, "kind")))
+        if name and _wanted(name, one):
+            kinds.setdefault(name, []).append(one)
+
+
+def _objects(document: Any) -> Iterator[Any]:
+    """Yield the objects of a document; those of a typed list (`NodeList`) get the type that it leaves out."""
+    if not isinstance(dig(document, "items"), list):
+        yield document
+        return
+    kind = text(document, "kind").removesuffix("List")
+    typed = {"apiVersion": text(document, "apiVersion"), "kind": kind} if kind else {}
+    for one in items(document, "items"):
+        yield {**typed, **one}
+
+
+def _wanted(name: str, one: Any) -> bool:
+    only = KINDS[name].only
+    return not only or (text(one, "metadata", "namespace"), text(one, "metadata", "name")) in only
+
+
+def _named(path: Path) -> str | None:
+    return next((name for name, kind in KINDS.items() if path.stem in (name, kind.plural)), None)
+
+
+def _decoded(path: Path) -> Any:
+    with path.open("rb") as file:
+        raw = file.read(LARGEST + 1)
+    if len(raw) > LARGEST:
+        raise ValueError(f"larger than {LARGEST >> 20} MiB")
+    return msgspec.json.decode(raw)
+
+
+def _served(path: Path) -> frozenset[str]:
+    try:
+        return frozenset(path.read_text("utf-8", "replace").split())
+    except OSError:
+        return frozenset()
+
+
+def _version(path: Path) -> str | None:
+    try:
+        return text(_decoded(path), "serverVersion", "gitVersion") or None
+    except (OSError, ValueError, msgspec.DecodeError, RecursionError):
+        return None

@@ -1,0 +1,143 @@
+"""Who asks for accelerators: the pod templates of all controllers of training, and what nodes have to give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evenpace.collect.kubernetes.cluster import Cluster
+from evenpace.collect.kubernetes.fields import Object, dig, flag, items, number, owner, quantity, table, text
+from evenpace.collect.kubernetes.kinds import GROUPS
+
+ACCELERATORS = (
+    *("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "google.com/tpu", "habana.ai/gaudi"),
+    *("aws.amazon.com/neuron", "gpu.intel.com/", "huawei.com/Ascend"),
+)
+_REPLICA_SPECS = {
+    "pytorchjobs.kubeflow.org": "pytorchReplicaSpecs",
+    "mpijobs.kubeflow.org": "mpiReplicaSpecs",
+    "tfjobs.kubeflow.org": "tfReplicaSpecs",
+    "jaxjobs.kubeflow.org": "jaxReplicaSpecs",
+}
+_FINISHED = ("Complete", "Completed", "Failed", "Succeeded")
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Hold one pod template: the object it stands in, the pod's metadata and spec, and how many pods it makes."""
+
+    kind: str
+    object: Object
+    metadata: Object
+    spec: Object
+    pods: int
+
+    @property
+    def gpus(self) -> int:
+        """Return the accelerators that one pod asks for."""
+        return pod_gpus(self.spec)
+
+
+def workloads(cluster: Cluster) -> Iterator[Workload]:
+    """Yield the templates of all declared kinds of GROUPS["workloads"].
+
+    What a controller made (a Job of a JobSet, a pod of a Job) and what has ended is left out.
+    """
+    for kind in GROUPS["workloads"]:
+        if cluster.declares(kind):
+            for one in cluster.objects(kind):
+                if not owner(one) and not finished(one):
+                    yield from templates(kind, one)
+
+
+def templates(kind: str, one: Object) -> Iterator[Workload]:
+    """Yield the pod templates of an object of `kind`."""
+    for count, holder in _holders(kind, one):
+        yield Workload(kind, one, table(holder, "metadata"), table(holder, "spec"), count)
+
+
+def _holders(kind: str, one: Object) -> Iterator[tuple[int, Object]]:
+    """Yield (pods, what holds a pod's metadata and spec)."""
+    spec = table(one, "spec")
+    if kind == "pods":
+        yield 1, one
+    elif kind in _REPLICA_SPECS:
+        for role in table(spec, _REPLICA_SPECS[kind]).values():
+            yield _count(role, "replicas"), table(role, "template")
+    elif kind == "jobsets.jobset.x-k8s.io":
+        for job in items(spec, "replicatedJobs"):
+            pods = _count(job, "replicas") * _count(job, "template", "spec", "parallelism")
+            yield pods, table(job, "template", "spec", "template")
+    elif kind == "jobs.batch.volcano.sh":
+        for task in items(spec, "tasks"):
+            yield _count(task, "replicas"), table(task, "template")
+    elif kind == "rayclusters.ray.io":
+        yield 1, table(spec, "headGroupSpec", "template")
+        for group in items(spec, "workerGroupSpecs"):
+            yield _count(group, "replicas"), table(group, "template")
+    elif kind == "leaderworkersets.leaderworkerset.x-k8s.io":
+        pods = _count(spec, "replicas") * _count(spec, "leaderWorkerTemplate", "size")
+        yield pods, table(spec, "leaderWorkerTemplate", "workerTemplate")
+    else:
+        yield _count(spec, "parallelism" if kind == "jobs.batch" else "replicas"), table(spec, "template")
+
+
+def _count(value: object, *path: str) -> int:
+    found = number(value, *path)
+    return 1 if found is None else max(0, min(int(found), 1_000_000))
+
+
+def finished(one: Object) -> bool:
+    """Tell whether a workload has ended."""
+    ended = text(one, "status", "phase") in _FINISHED or text(one, "status", "terminalState") in _FINISHED
+    state = table(one, "status", "state")
+    conditions = items(one, "status", "conditions")
+    return (
+        ended
+        or text(state, "phase") in _FINISHED
+        or any(text(c, "type") in _FINISHED and text(c, "status") == "True" for c in conditions)
+    )
+
+
+def accelerator(resource: object) -> bool:
+    """Tell whether a resource's name is that of an accelerator."""
+    return isinstance(resource, str) and resource.startswith(ACCELERATORS)
+
+
+def gpus(resources: Object) -> int:
+    """Return how many accelerators a table of resources (capacity, limits) holds."""
+    counts = (quantity(resources, name) for name in resources if accelerator(name))
+    return int(sum(min(max(count, 0.0), 1e6) for count in counts if count is not None))
+
+
+def pod_gpus(spec: Object) -> int:
+    """Return the accelerators that a pod asks for; init containers count where they ask for more."""
+    inits = items(spec, "initContainers")
+    running = [*items(spec, "containers"), *(one for one in inits if text(one, "restartPolicy") == "Always")]
+    return max([sum(map(_asked, running)), *map(_asked, inits)])
+
+
+def _asked(container: Object) -> int:
+    limits, requests = table(container, "resources", "limits"), table(container, "resources", "requests")
+    return max(gpus(limits), gpus(requests))
+
+
+def gpu_nodes(cluster: Cluster) -> tuple[Object, ...]:
+    """Return the nodes that have accelerators, also those whose plugin offers none any more."""
+    return tuple(node for node in cluster.objects("nodes") if gpus(capacity(node)) or _labelled(node))
+
+
+def capacity(node: Object) -> Object:
+    """Return what a node has."""
+    return table(node, "status", "capacity")
+
+
+def _labelled(node: Object) -> bool:
+    found = table(node, "metadata", "labels")
+    present = dig(found, "nvidia.com/gpu.present") == "true" or bool(text(found, "nvidia.com/gpu.product"))
+    return present or bool(text(found, "cloud.google.com/gke-accelerator"))
+
+
+def schedulable(node: Object) -> bool:
+    """Tell whether new pods may be placed on a node."""
+    return not flag(node, "spec", "unschedulable")

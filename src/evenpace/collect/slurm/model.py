@@ -1,0 +1,127 @@
+"""What is read of Slurm, in one form for all versions and for text and JSON. Spans are seconds, sizes MiB.
+
+What a version does not tell is None or empty. States are words in capitals without marks: `("IDLE", "DRAIN")`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+
+class Node(msgspec.Struct, frozen=True):
+    """Hold one node; `gres` is as configured (`gpu:h200:8`), `gpus` the number of GPUs in it."""
+
+    name: str
+    states: tuple[str, ...] = ()
+    reason: str = ""
+    reason_user: str = ""
+    reason_time: datetime | None = None
+    partitions: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    gres: str = ""
+    gpus: int | None = None
+    gpus_used: int | None = None
+    cpus: int | None = None
+    memory: int | None = None
+    os: str = ""
+    version: str = ""
+    booted: datetime | None = None
+    slurmd_started: datetime | None = None
+    last_busy: datetime | None = None
+
+
+class Partition(msgspec.Struct, frozen=True):
+    """Hold one partition; a time of None is no limit, `grace` is what preempted jobs get."""
+
+    name: str
+    states: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    default: bool = False
+    max_time: float | None = None
+    default_time: float | None = None
+    preempt_mode: str = ""
+    grace: float | None = None
+    priority_tier: int | None = None
+
+
+class Job(msgspec.Struct, frozen=True):
+    """Hold one job that waits or runs; `stdout` is its pattern as submitted, `signal` as `B:USR1@120`."""
+
+    id: str
+    name: str = ""
+    user: str = ""
+    partition: str = ""
+    states: tuple[str, ...] = ()
+    reason: str = ""
+    nodes: tuple[str, ...] = ()
+    node_count: int | None = None
+    gpus: int | None = None
+    time_limit: float | None = None
+    submitted: datetime | None = None
+    started: datetime | None = None
+    stdout: str = ""
+    stderr: str = ""
+    command: str = ""
+    batch: bool | None = None
+    requeue: bool | None = None
+    restarts: int = 0
+    signal: str = ""
+    excluded: tuple[str, ...] = ()
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """Hold one reservation."""
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    partition: str = ""
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+class PastJob(msgspec.Struct, frozen=True):
+    """Hold one job of the accounting, each of its runs by itself; `failed_node` is the node it is put down to."""
+
+    id: str
+    name: str = ""
+    user: str = ""
+    partition: str = ""
+    states: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    node_count: int | None = None
+    gpus: int | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    time_limit: float | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    failed_node: str = ""
+
+
+class Script(msgspec.Struct, frozen=True):
+    """Hold the text of a program that Slurm starts; `role` is its setting (`Prolog`), or `job` for a batch script."""
+
+    role: str
+    path: str
+    text: str
+    job: str = ""
+
+
+# kind → what a snapshot holds of it. The settings are as `scontrol show config` names them, unset ones empty.
+TYPES: dict[str, type] = {
+    "config": dict[str, str],
+    "nodes": tuple[Node, ...],  # type: ignore[dict-item]  # a generic alias is none to mypy
+    "partitions": tuple[Partition, ...],  # type: ignore[dict-item]
+    "jobs": tuple[Job, ...],  # type: ignore[dict-item]
+    "reservations": tuple[Reservation, ...],  # type: ignore[dict-item]
+    "accounting": tuple[PastJob, ...],  # type: ignore[dict-item]
+    "scripts": tuple[Script, ...],  # type: ignore[dict-item]
+    "topology": str,  # as `scontrol show topology` prints it
+    "gres.conf": str,  # the file's text
+}

@@ -1,0 +1,53 @@
+"""What was read of a cluster: the one form that a live source, a dump and a saved audit give to the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Why(StrEnum):
+    """Why something could not be read."""
+
+    FORBIDDEN = "forbidden"  # a right is missing
+    ABSENT = "absent"  # this cluster does not have it, so there is nothing to read
+    MISSING = "missing"  # the dump does not hold it
+    TIMEOUT = "timeout"
+    FAILED = "failed"  # no answer, an answer of 500, a command that failed
+    MALFORMED = "malformed"
+    TOO_LARGE = "too-large"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Say why something could not be read: `what` is the request itself, such as `list pods`."""
+
+    why: Why
+    what: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Hold what was read of one cluster.
+
+    `kinds` maps a kind (`nodes`, `jobsets.jobset.x-k8s.io`; `config`, `nodes` of Slurm) to what was read of it: for
+    Kubernetes a tuple of plain dictionaries, for Slurm what `collect.slurm.model` says. `unread` holds the
+    kinds that could not be read. `taken` is the time that all checks take for now.
+    """
+
+    family: str
+    source: str
+    taken: datetime
+    kinds: Mapping[str, Any]
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    version: str | None = None
+
+    def reason(self, kind: str) -> Unread | None:
+        """Return why `kind` was not read; None where it was."""
+        if kind in self.kinds:
+            return None
+        return self.unread.get(kind) or Unread(Why.MISSING, kind)
