@@ -22,7 +22,7 @@ def read(path: Path) -> tuple[Snapshot, ...]:
     snapshots = tuple(one for one in found if one is not None)
     if not snapshots:
         raise Problem(
-            f"{path} holds nothing of a cluster; fill it with `kubectl get KIND -A -o json > {path}/KIND.json` or "
-            f"`scontrol show config > {path}/scontrol_show_config.txt`"
+            f"{path} holds no facts of a cluster; fill it by `kubectl get KIND -A -o json > {path}/KIND.json`"
+            f" or `scontrol show config > {path}/scontrol_show_config.txt`"
         )
     return snapshots

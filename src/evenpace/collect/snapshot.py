@@ -1,4 +1,4 @@
-"""What was read of a cluster: the one form that a live source, a dump and a saved audit give to the checks."""
+"""What was read of a cluster: the one form that live sources, dumps and saved audits give to the checks."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Unread:
 class Snapshot:
     """Hold what was read of one cluster.
 
-    `kinds` maps a kind (`nodes`, `jobsets.jobset.x-k8s.io`; `config`, `nodes` of Slurm) to what was read of it: for
-    Kubernetes a tuple of plain dictionaries, for Slurm what `collect.slurm.model` says. `unread` holds the
+    `kinds` maps a kind (`nodes`, `jobsets.jobset.x-k8s.io`; `config`, `nodes` of Slurm) to what was read of it:
+    for Kubernetes a tuple of plain dictionaries, for Slurm what `collect.slurm.model` says. `unread` holds the
     kinds that could not be read. `taken` is the time that all checks take for now.
     """
 

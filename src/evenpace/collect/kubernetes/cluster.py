@@ -27,7 +27,7 @@ class Cluster:
         return self._snapshot.version
 
     def objects(self, kind: str) -> tuple[Object, ...]:
-        """Return the objects of a declared kind, none where it was not read; raises LookupError for others."""
+        """Return the objects of a declared kind, none where it was not read; another raises LookupError."""
         self._declared(kind)
         found = self._snapshot.kinds.get(kind, ())
         return (

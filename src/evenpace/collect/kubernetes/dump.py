@@ -25,7 +25,7 @@ _BY_TYPE = {(kind.group, kind.kind): name for name, kind in KINDS.items()}
 
 
 def read(folder: Path) -> Snapshot | None:
-    """Read a folder; None where no file in it is from Kubernetes. Raises OSError where it cannot be listed."""
+    """Read a folder; None where no file in it is from Kubernetes. Raises OSError."""
     files = sorted(path for path in folder.iterdir() if path.suffix == ".json" and path.is_file())
     kinds: dict[str, list[Any]] = {}
     unread: dict[str, Unread] = {}

@@ -73,7 +73,7 @@ def _listed(value: object) -> Sequence[Any]:
 
 
 def quantity(value: object, *path: str | int) -> float | None:
-    """Return a quantity such as `8`, `100m`, `2Ti` in its base unit (cores, bytes, pieces); None for others."""
+    """Return a quantity such as `8`, `100m`, `2Ti` in its base unit (cores, bytes); None for others."""
     found = dig(value, *path)
     if not isinstance(found, str):
         return number(found)

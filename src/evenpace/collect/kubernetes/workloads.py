@@ -1,4 +1,4 @@
-"""Who asks for accelerators: the pod templates of all controllers of training, and what nodes have to give."""
+"""Who asks for accelerators: the pod templates of training's controllers, and what nodes have to give."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FINISHED = ("Complete", "Completed", "Failed", "Succeeded")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Hold one pod template: the object it stands in, the pod's metadata and spec, and how many pods it makes."""
+    """Hold one pod template: the object it stands in, the pod's metadata and spec, and how many pods."""
 
     kind: str
     object: Object

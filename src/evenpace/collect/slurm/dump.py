@@ -1,4 +1,4 @@
-"""Read a folder of what Slurm's commands printed, each file named for its command: `scontrol_show_config.txt`."""
+"""Read a folder of what Slurm's commands printed, a file named for each: `scontrol_show_config.txt`."""
 
 from __future__ import annotations
 

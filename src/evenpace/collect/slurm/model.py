@@ -1,6 +1,6 @@
 """What is read of Slurm, in one form for all versions and for text and JSON. Spans are seconds, sizes MiB.
 
-What a version does not tell is None or empty. States are words in capitals without marks: `("IDLE", "DRAIN")`.
+What a version does not tell is None or empty. States are capitals without marks: `("IDLE", "DRAIN")`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 class PastJob(msgspec.Struct, frozen=True):
-    """Hold one job of the accounting, each of its runs by itself; `failed_node` is the node it is put down to."""
+    """Hold one job of the accounting, each run by itself; `failed_node` is the node it is put down to."""
 
     id: str
     name: str = ""
@@ -105,7 +105,7 @@ class PastJob(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """Hold the text of a program that Slurm starts; `role` is its setting (`Prolog`), or `job` for a batch script."""
+    """Hold a program that Slurm starts; `role` is its setting (`Prolog`), or `job` for a batch script."""
 
     role: str
     path: str
@@ -116,12 +116,12 @@ class Script(msgspec.Struct, frozen=True):
 # kind → what a snapshot holds of it. The settings are as `scontrol show config` names them, unset ones empty.
 TYPES: dict[str, type] = {
     "config": dict[str, str],
-    "nodes": tuple[Node, ...],  # type: ignore[dict-item]  # a generic alias is none to mypy
-    "partitions": tuple[Partition, ...],  # type: ignore[dict-item]
-    "jobs": tuple[Job, ...],  # type: ignore[dict-item]
-    "reservations": tuple[Reservation, ...],  # type: ignore[dict-item]
-    "accounting": tuple[PastJob, ...],  # type: ignore[dict-item]
-    "scripts": tuple[Script, ...],  # type: ignore[dict-item]
+    "nodes": tuple[Node, ...],
+    "partitions": tuple[Partition, ...],
+    "jobs": tuple[Job, ...],
+    "reservations": tuple[Reservation, ...],
+    "accounting": tuple[PastJob, ...],
+    "scripts": tuple[Script, ...],
     "topology": str,  # as `scontrol show topology` prints it
     "gres.conf": str,  # the file's text
 }

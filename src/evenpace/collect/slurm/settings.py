@@ -6,7 +6,7 @@ _MOST = 10_000  # settings
 
 
 def settings(text: str) -> dict[str, str]:
-    """Return the settings of lines such as `KillWait                = 30 sec`; raises ValueError where there are none."""
+    """Return the settings of lines `KillWait  = 30 sec`; raises ValueError where there are none."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         key, sign, value = line.partition("=")

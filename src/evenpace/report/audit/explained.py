@@ -9,10 +9,12 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from evenpace.checks.catalogue import Check
+from evenpace.checks.catalogue import Check, Incident, Step
 from evenpace.library.catalogue import Library
 from evenpace.report.text import SEVERITY_STYLE, pairs
 from evenpace.terms import say
+from evenpace.terms.bilingual import Text as Bilingual
+from evenpace.terms.bilingual import fill_command
 
 
 def explained(check: Check, lang: str) -> RenderableType:
@@ -40,21 +42,18 @@ def _rows(check: Check, lang: str) -> Iterator[tuple[str, list[str]]]:
     yield "why", [content.why.say(lang, {})]
     yield "finds", [content.gap.say(lang, {})]
     yield "reads", [", ".join(check.kinds)]
-    yield (
-        "advice",
-        [
-            f"{one.ko if lang == 'ko' else one.en}" + (f"\n$ {one.command}" if one.command else "")
-            for one in content.advice
-        ],
-    )
-    yield (
-        "incidents",
-        [
-            f"{one.id}: {_title(one.id, lang)}\n{one.ko if lang == 'ko' else one.en}"
-            for one in content.incident
-        ],
-    )
+    yield "advice", [_step(one, lang) for one in content.advice]
+    yield "incidents", [_incident(one, lang) for one in content.incident]
     yield "documents", [f"{one.title}\n{one.url}" for one in content.document]
+
+
+def _step(step: Step, lang: str) -> str:
+    said = Bilingual(step.en, step.ko).say(lang, {})
+    return f"{said}\n$ {fill_command(step.command, {})}" if step.command else said
+
+
+def _incident(one: Incident, lang: str) -> str:
+    return f"{one.id}: {_title(one.id, lang)}\n{one.ko if lang == 'ko' else one.en}"
 
 
 def _title(id_: str, lang: str) -> str:

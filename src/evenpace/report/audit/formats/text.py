@@ -59,7 +59,7 @@ def _sources(audit: Audit) -> Iterator[RenderableType]:
 def _cards(audit: Audit) -> Iterator[RenderableType]:
     for finding in audit.findings:
         when = date(seconds(finding.since)) if finding.since else ""
-        yield card_text(card_of(finding, audit.lang, when=when))
+        yield card_text(card_of(finding, audit.lang, when=when), audit.lang)
     for result in audit.results:
         if more := result.failing - len(result.gaps):
             yield Text(say("audit-more", audit.lang, check=result.check.id, count=more))
