@@ -8,6 +8,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import get_args
@@ -16,9 +17,12 @@ import click
 import msgspec
 
 from evenpace import faults, findings, terms
+from evenpace.checks.catalogue import Check, checks
 from evenpace.cli import EXIT_CODES, cli
 from evenpace.diagnose.signature import ROLES, Signature, signatures
+from evenpace.library.catalogue import Library
 from evenpace.report.metrics import METRICS
+from evenpace.terms.bilingual import fill_command
 from evenpace.watch import events
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
@@ -42,6 +46,7 @@ def main(argv: Sequence[str]) -> int:
         print("\n".join(f"docs/reference/{name} is out of date: run `make reference`" for name in stale))
         return 1 if stale else 0
     for name in stale:
+        (REFERENCE / name).parent.mkdir(parents=True, exist_ok=True)
         (REFERENCE / name).write_text(pages()[name], encoding="utf-8")
     return 0
 
@@ -58,10 +63,12 @@ def pages() -> dict[str, str]:
         "terms.md": term_page,
         "faults.md": fault_page,
         "signatures.md": signature_page,
+        "checks.md": check_list,
         "finding.md": finding_page,
         "events.md": event_page,
         "metrics.md": metric_page,
         "exit-codes.md": exit_code_page,
+        **{f"checks/{one.family}/{one.id}.md": partial(check_page, one) for one in checks().values()},
     }
     return {name: "\n".join([NOTE, "", *make()]).rstrip() + "\n" for name, make in makers.items()}
 
@@ -204,6 +211,49 @@ def signature_row(signature: Signature) -> tuple[str, str, str]:
         html.escape(signature.content.title.say(lang, {}), quote=False) for lang in terms.LANGUAGES
     )
     return f'<span id="{signature.id}"></span>`{signature.id}`', signature.role, said
+
+
+def check_list() -> Iterator[str]:
+    """List the checks of the audit, by family."""
+    yield from ("# Checks", "", "What [evenpace audit](../commands/audit.md) looks for.", "")
+    for family, group in groupby(checks().values(), key=lambda one: one.family):
+        yield from (f"## {family.capitalize()}", "")
+        yield from table(["Check", "Severity", "What holds when it passes"], map(check_row, group))
+
+
+def check_row(check: Check) -> tuple[str, str, str]:
+    """Return a check's cells, its title in both languages."""
+    titles = "<br>".join(check.content.title.say(lang, {}) for lang in terms.LANGUAGES)
+    link = f'<span id="{check.id}"></span>[`{check.id}`](checks/{check.family}/{check.id}.md)'
+    return link, check.content.severity.value, titles
+
+
+def check_page(check: Check) -> Iterator[str]:
+    """Describe one check in both languages: why, what it finds, what to do, and what stands behind it."""
+    content = check.content
+    yield from (f"# {check.id}", "")
+    fault = f"[`{content.fault}`](../../terms.md#fault-{content.fault})"
+    yield from (f"Family {check.family}, severity {content.severity.value}, fault {fault}.", "")
+    for role, kinds in (("Judges", check.judged), ("Needs", check.needs), ("Reads", check.if_served)):
+        yield from (f"{role}: {', '.join(f'`{kind}`' for kind in kinds)}", "") if kinds else ()
+    for lang in terms.LANGUAGES:
+        yield from (f"## {content.title.say(lang, {})}", "", content.why.say(lang, {}), "")
+        yield from (f"> {html.escape(content.gap.say(lang, {}), quote=False)}", "")
+        for number, step in enumerate(content.advice, 1):
+            yield f"{number}. {step.ko if lang == 'ko' else step.en}"
+            yield from (f"   `{fill_command(step.command, {})}`",) if step.command else ()
+        yield ""
+        for one in content.incident:
+            case = library().get(one.id).text(lang).title
+            yield f"- {one.id}, {case}: {one.ko if lang == 'ko' else one.en}"
+        yield ""
+    yield from (f"- [{one.title}]({one.url})" for one in content.document)
+
+
+@cache
+def library() -> Library:
+    """Return the incidents that come with evenpace."""
+    return Library.open()
 
 
 def finding_page() -> Iterator[str]:

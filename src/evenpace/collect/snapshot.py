@@ -34,9 +34,10 @@ class Unread:
 class Snapshot:
     """Hold what was read of one cluster.
 
-    `kinds` maps a kind (`nodes`, `jobsets.jobset.x-k8s.io`; `config`, `nodes` of Slurm) to what was read of it:
-    for Kubernetes a tuple of plain dictionaries, for Slurm what `collect.slurm.model` says. `unread` holds the
-    kinds that could not be read. `taken` is the time that all checks take for now.
+    `kinds` maps a kind to what was read of it. Kinds of Kubernetes are named as kubectl does (`nodes`,
+    `jobsets.jobset.x-k8s.io`) and hold tuples of plain dictionaries; `collect.slurm.model` says which kinds
+    Slurm has and what they hold. `unread` holds the kinds that could not be read. `taken` is what all checks
+    take for now.
     """
 
     family: str
