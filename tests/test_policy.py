@@ -180,7 +180,7 @@ def test_a_writing_call_is_recognised(code: str, writes: bool) -> None:
 
 
 READING = ("checks", "collect", "detect", "diagnose", "library")
-# Where the audit meets the world, and the one module each needs for it; what they may send has tests of its own.
+# Where the audit meets the world, and the module it needs for that; what they may send has its own tests.
 DOORS = {"collect/kubernetes/transport.py": {"ssl"}, "collect/slurm/commands.py": {"subprocess"}}
 
 
