@@ -153,6 +153,11 @@ def _homes() -> Iterator[tuple[str, Path]]:
     """Yield (package, folder) of our own checks and of those that are installed beside evenpace."""
     yield "evenpace.checks", Path(__file__).parent
     for point in entry_points(group=GROUP):
-        spec = find_spec(point.value)
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
+        try:
+            spec = find_spec(point.value)
+        except (ImportError, ValueError):
+            spec = None
+        if spec is None:
+            raise BadCheck(f"the package {point.value} of the entry point {point.name!r} is not installed")
+        for folder in spec.submodule_search_locations or ():
             yield point.value, Path(folder)
