@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -28,6 +29,8 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     checks.cache_clear()
     yield place
     checks.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("foreign_checks")]:
+        del sys.modules[name]
 
 
 def test_a_check_of_another_package_is_found_and_run(foreign: Path) -> None:
