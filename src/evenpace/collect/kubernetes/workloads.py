@@ -24,13 +24,17 @@ _FINISHED = ("Complete", "Completed", "Failed", "Succeeded")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Hold one pod template: the object it stands in, the pod's metadata and spec, and how many pods."""
+    """Hold one pod template: the object it stands in, the pod's metadata and spec, and how many pods.
+
+    `path` leads from the object to what holds the pod's metadata and spec.
+    """
 
     kind: str
     object: Object
     metadata: Object
     spec: Object
     pods: int
+    path: tuple[str | int, ...] = ()
 
     @property
     def gpus(self) -> int:
@@ -52,34 +56,37 @@ def workloads(cluster: Cluster) -> Iterator[Workload]:
 
 def templates(kind: str, one: Object) -> Iterator[Workload]:
     """Yield the pod templates of an object of `kind`."""
-    for count, holder in _holders(kind, one):
-        yield Workload(kind, one, table(holder, "metadata"), table(holder, "spec"), count)
+    for count, path in _holders(kind, one):
+        holder = dig(one, *path)
+        yield Workload(kind, one, table(holder, "metadata"), table(holder, "spec"), count, path)
 
 
-def _holders(kind: str, one: Object) -> Iterator[tuple[int, Object]]:
-    """Yield (pods, what holds a pod's metadata and spec)."""
+def _holders(kind: str, one: Object) -> Iterator[tuple[int, tuple[str | int, ...]]]:
+    """Yield (pods, path of what holds a pod's metadata and spec)."""
     spec = table(one, "spec")
     if kind == "pods":
-        yield 1, one
+        yield 1, ()
     elif kind in _REPLICA_SPECS:
-        for role in table(spec, _REPLICA_SPECS[kind]).values():
-            yield _count(role, "replicas"), table(role, "template")
+        roles = _REPLICA_SPECS[kind]
+        for role, replicas in table(spec, roles).items():
+            yield _count(replicas, "replicas"), ("spec", roles, role, "template")
     elif kind == "jobsets.jobset.x-k8s.io":
-        for job in items(spec, "replicatedJobs"):
+        for place, job in enumerate(items(spec, "replicatedJobs")):
             pods = _count(job, "replicas") * _count(job, "template", "spec", "parallelism")
-            yield pods, table(job, "template", "spec", "template")
+            yield pods, ("spec", "replicatedJobs", place, "template", "spec", "template")
     elif kind == "jobs.batch.volcano.sh":
-        for task in items(spec, "tasks"):
-            yield _count(task, "replicas"), table(task, "template")
+        for place, task in enumerate(items(spec, "tasks")):
+            yield _count(task, "replicas"), ("spec", "tasks", place, "template")
     elif kind == "rayclusters.ray.io":
-        yield 1, table(spec, "headGroupSpec", "template")
-        for group in items(spec, "workerGroupSpecs"):
-            yield _count(group, "replicas"), table(group, "template")
+        yield 1, ("spec", "headGroupSpec", "template")
+        for place, group in enumerate(items(spec, "workerGroupSpecs")):
+            yield _count(group, "replicas"), ("spec", "workerGroupSpecs", place, "template")
     elif kind == "leaderworkersets.leaderworkerset.x-k8s.io":
         pods = _count(spec, "replicas") * _count(spec, "leaderWorkerTemplate", "size")
-        yield pods, table(spec, "leaderWorkerTemplate", "workerTemplate")
+        yield pods, ("spec", "leaderWorkerTemplate", "workerTemplate")
     else:
-        yield _count(spec, "parallelism" if kind == "jobs.batch" else "replicas"), table(spec, "template")
+        count = _count(spec, "parallelism" if kind == "jobs.batch" else "replicas")
+        yield count, ("spec", "template")
 
 
 def _count(value: object, *path: str) -> int:
