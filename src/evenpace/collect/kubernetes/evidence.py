@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 
 from evenpace.collect.kubernetes.fields import Object, dig, name, namespace, text
 from evenpace.findings import Evidence, Subject
 
 _LONGEST = 400  # characters of a quotation
+_FEW = 5  # names in a sentence
+_LOOKED = 1000  # objects whose names are sorted to be quoted
 
 
 def subject(one: Object) -> Subject:
@@ -15,6 +18,23 @@ def subject(one: Object) -> Subject:
     if text(one, "kind") == "Node":
         return Subject(kind="node", node=name(one))
     return Subject(kind="object", object=where(one))
+
+
+def several(nodes: Iterable[Object]) -> Subject:
+    """Return whom a finding about some nodes is about, in the order of their names."""
+    names = sorted(map(name, nodes))
+    return Subject(kind="node", node=names[0] if len(names) == 1 else names)
+
+
+def few(names: Sequence[str]) -> str:
+    """Return names for a sentence, a few of many: `gpu-1, gpu-2, gpu-3, … (17)`."""
+    ordered = sorted(names)
+    return ", ".join(ordered if len(ordered) <= _FEW else [*ordered[: _FEW - 1], f"… ({len(ordered)})"])
+
+
+def listed(kind: str, objects: Sequence[Object]) -> Evidence:
+    """Say which objects were looked through, where the finding is that none of them is the one wanted."""
+    return Evidence(source=f"list {kind}", text=quoted(sorted(where(one) for one in objects[:_LOOKED])))
 
 
 def where(one: Object) -> str:
