@@ -95,9 +95,6 @@ def came_back(node: Object) -> datetime | None:
         instant(node, "metadata", "creationTimestamp"),
         instant(condition(node, "Ready"), "lastTransitionTime"),
     )
-        instant(node, "metadata", "creationTimestamp"),
-        instant(condition(node, "Ready"), "lastTransitionTime"),
-    )
     return max((one for one in known if one), default=None)
 
 
@@ -110,8 +107,6 @@ def young(node: Object, now: datetime, minutes: int = 30) -> bool:
 def usual_taints(nodes: Sequence[Object]) -> frozenset[str]:
     """Return the taints that mark what a pool is for: most of its nodes have them."""
     held = Counter(text(one, "key") for node in nodes for one in items(node, "spec", "taints"))
-        key for node in nodes for key in {text(one, "key") for one in items(node, "spec", "taints")}
-    )
     most = len(nodes) / 2
     return _USUAL | {key for key, count in held.items() if len(nodes) > 2 and count > most}
 
