@@ -37,3 +37,9 @@ def test_settings_are_found_whatever_their_case_and_null_is_unset() -> None:
     assert "healthcheckprogram" in found
     assert found.text("HealthCheckProgram") == ""
     assert found.words("prologflags") == ("Alloc", "Contain")
+
+
+def test_numbered_settings_are_one_list() -> None:
+    found = Settings({"SlurmctldHost[0]": "a(10.0.0.1)", "SlurmctldHost[1]": "b", "Prolog[0]": "/etc/p.sh"})
+    assert found.words("SlurmctldHost") == ("a(10.0.0.1)", "b")
+    assert found.text("Prolog") == "/etc/p.sh"

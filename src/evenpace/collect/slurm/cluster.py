@@ -12,6 +12,7 @@ from evenpace.collect.slurm.model import Job, Node, Partition, PastJob, Reservat
 from evenpace.collect.snapshot import Snapshot, Unread
 
 _DAYS = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,6})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
+_NUMBER = re.compile(r"\[[0-9]{1,3}\]$")
 _UNLIMITED = ("INFINITE", "UNLIMITED")
 _UNSET = ("", "(null)", "n/a", "none")
 
@@ -87,10 +88,18 @@ class Slurm:
 
 
 class Settings:
-    """Hold the settings of `scontrol show config`; names are looked up whatever their case."""
+    """Hold the settings of `scontrol show config`; names are looked up whatever their case.
+
+    What is numbered, `SlurmctldHost[0]` or since 24.05 `Prolog[0]`, is one list under its plain name.
+    """
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        self._values = {str(key).casefold(): str(value) for key, value in values.items()}
+        self._values: dict[str, str] = {}
+        for key, value in values.items():
+            name = str(key).casefold()
+            plain = _NUMBER.sub("", name)
+            listed = plain != name and plain in self._values
+            self._values[plain] = f"{self._values[plain]},{value}" if listed else str(value)
 
     def __contains__(self, key: str) -> bool:
         return key.casefold() in self._values
