@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import Object, items, number, text
+from evenpace.collect.kubernetes.fields import Object, number
+from evenpace.collect.kubernetes.policies import restarts_uncounted
 from evenpace.collect.kubernetes.workloads import finished, templates
 
 KIND = "jobsets.jobset.x-k8s.io"
@@ -28,6 +29,4 @@ def check(cluster: Cluster) -> Iterator[Answer]:
 
 def restarts(jobset: Object) -> bool:
     """Tell whether any failure starts the JobSet again; `maxRestarts` is 0 where it is not set."""
-    rules = items(jobset, "spec", "failurePolicy", "rules")
-    endless = any(text(rule, "action") == "RestartJobSetAndIgnoreMaxRestarts" for rule in rules)
-    return endless or (number(jobset, "spec", "failurePolicy", "maxRestarts") or 0) > 0
+    return restarts_uncounted(jobset) or (number(jobset, "spec", "failurePolicy", "maxRestarts") or 0) > 0
