@@ -6,7 +6,10 @@ from pathlib import Path
 
 import click
 
+from evenpace.findings import Severity
 from evenpace.terms import LANGUAGES
+
+FAIL_ON = (*(severity.value for severity in Severity), "undecided", "never")
 
 
 def _forms() -> tuple[str, ...]:
@@ -28,6 +31,27 @@ def _forms() -> tuple[str, ...]:
 @click.option("--explain", "explaining", metavar="ID", help="Explain a check and end.")
 @click.option("--format", "form", type=click.Choice(_forms()), default="text", help="Form of the answer.")
 @click.option("--output", metavar="FILE", help="Write to FILE instead of standard output (`-`).")
+@click.option(
+    "--fail-on",
+    type=click.Choice(FAIL_ON),
+    default="info",
+    show_default=True,
+    metavar="SEVERITY",
+    help="Exit with 1 from this severity on: critical, warning, info, undecided (also where a check could not"
+    " be decided), or never.",
+)
+@click.option(
+    "--suppress",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="TOML of gaps that do not count: check, subject, reason, expires.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="JSON of an earlier audit: only what is new counts.",
+)
 @click.option("--lang", type=click.Choice(LANGUAGES), default="en", help="Language of the answer.")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     origin: Path | None,
@@ -36,23 +60,32 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     explaining: str | None,
     form: str,
     output: str | None,
+    fail_on: str,
+    suppress: Path | None,
+    baseline: Path | None,
     lang: str,
 ) -> int:
     """Say which gaps behind public incidents a cluster has, with the evidence as read and what to change.
 
-    Nothing is written to the cluster. Exit code 0: no check found a gap, 1: some did.
+    Nothing is written to the cluster. Exit code 0: no gap was found that counts, 1: some were (--fail-on says
+    which), 2: the cluster or an option could not be read.
 
     \b
         evenpace audit --from dump/
-        evenpace audit --from dump/ --format json --lang ko
-        evenpace audit --explain jobset_no_restarts
+        evenpace audit --from dump/ --format json --output audit.json
+        evenpace audit --from dump/ --baseline audit.json --fail-on critical
+        evenpace audit --explain jobset_no_restarts --lang ko
     """
-    from evenpace.cli._audit import answering  # heavy, and not needed for --help
+    if listing or explaining is not None:
+        from evenpace.cli._audit import explaining as about
 
-    if listing:
-        return answering.list_checks(lang)
-    if explaining is not None:
-        return answering.explain(explaining, lang)
+        return (
+            about.explain(explaining, form, output, lang)
+            if explaining
+            else about.list_checks(form, output, lang)
+        )
     if origin is None:
         raise click.UsageError("Missing option '--from'")
-    return answering.run(origin, ids, form, output, lang)
+    from evenpace.cli._audit import answering  # heavy, and not needed for --help
+
+    return answering.run(origin, ids, answering.Asked(form, output, lang, fail_on, suppress, baseline))

@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
-from evenpace.checks.catalogue import checks, chosen, find
-from evenpace.checks.running import run_all
+from evenpace.checks.catalogue import chosen
+from evenpace.cli._audit.progress import watched
 from evenpace.collect.dump import read
-from evenpace.findings import Outcome
-from evenpace.report.audit import audit_of, render
-from evenpace.report.audit.explained import explained, listed
-from evenpace.report.audit.formats.text import laid_out
+from evenpace.report.audit import Audit, audit_of, baseline, render, suppressions
+from evenpace.report.audit.failing import fails
+from evenpace.report.audit.formats.text import print_audit
 from evenpace.report.output import destination, terminal, write
 
 
-def list_checks(lang: str) -> int:
-    """Print one line a check; return the exit code."""
-    terminal().print(listed(checks().values(), lang))
-    return 0
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Hold how the answer was asked for: its form, file and language, what counts, and when it fails."""
+
+    form: str
+    output: str | None
+    lang: str
+    fail_on: str
+    suppress: Path | None = None
+    baseline: Path | None = None
 
 
-def explain(id_: str, lang: str) -> int:
-    """Print what a check looks for and why; raises Problem for an unknown one."""
-    terminal().print(explained(find(id_), lang))
-    return 0
-
-
-def run(origin: Path, ids: Sequence[str], form: str, output: str | None, lang: str) -> int:
-    """Audit and show; return 1 where a check found a gap, else 0. Raises Problem."""
-    file = destination(form, output)
+def run(origin: Path, ids: Sequence[str], asked: Asked) -> int:
+    """Audit and show; return 1 where the audit fails, else 0. Raises Problem."""
+    file = destination(asked.form, asked.output)
     wanted = chosen(ids)
+    today = datetime.now(UTC).date()
+    decisions = suppressions.read(asked.suppress, today) if asked.suppress else None
+    earlier = baseline.read(asked.baseline) if asked.baseline else None
     snapshots = read(origin)
-    audit = audit_of(snapshots, tuple(run_all(snapshots, wanted)), lang)
+    results = tuple(watched(snapshots, wanted))
+    audit = audit_of(snapshots, results, asked.lang, decisions, earlier)
+    _show(audit, asked.form, file, [one for one in (origin, asked.suppress) if one and one.is_file()])
+    return 1 if fails(audit, asked.fail_on) else 0
+
+
+def _show(audit: Audit, form: str, file: Path | None, inputs: Sequence[Path]) -> None:
     if form == "text" and file is None:
-        terminal().print(laid_out(audit))
+        print_audit(audit, terminal())
     else:
-        write(render(audit, form).encode(), file, [origin] if origin.is_file() else [])
-    return 1 if audit.counts()[Outcome.FAIL] else 0
+        write(render(audit, form).encode(), file, inputs)

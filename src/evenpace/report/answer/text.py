@@ -28,8 +28,8 @@ NARROWEST = 24
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """Write to a console, wrapped and indented by hand."""
+class Page:
+    """Write to a console, wrapped and indented by hand; a command stays whole."""
 
     console: Console
 
@@ -54,7 +54,7 @@ class _Page:
 
 def print_answer(answer: Answer, console: Console) -> None:
     """Print the answer; colours only where the console is a terminal."""
-    page = _Page(console)
+    page = Page(console)
     for number, finding in enumerate(answer.findings):
         if number == 1:
             page.put(say("answer-further", answer.lang), style="bold underline")
@@ -70,7 +70,7 @@ def print_answer(answer: Answer, console: Console) -> None:
         page.put(text, style="dim")
 
 
-def _finding(page: _Page, finding: Finding, lang: str, *, brief: bool) -> None:
+def _finding(page: Page, finding: Finding, lang: str, *, brief: bool) -> None:
     shown = card(finding, lang)
     head = Text.assemble(
         (shown.severity_label, SEVERITY_STYLE[shown.severity]), "  ", (shown.who, "bold"), f"  {shown.fault}"
@@ -93,7 +93,7 @@ def _finding(page: _Page, finding: Finding, lang: str, *, brief: bool) -> None:
     page.put("")
 
 
-def _advice(page: _Page, shown: Card, lang: str) -> None:
+def _advice(page: Page, shown: Card, lang: str) -> None:
     if shown.advice:
         page.heading("answer-advice", lang)
     for number, (text, command) in enumerate(shown.advice, 1):
@@ -102,7 +102,7 @@ def _advice(page: _Page, shown: Card, lang: str) -> None:
             page.whole(command, 9)
 
 
-def _proof(page: _Page, items: Iterable[Evidence]) -> None:
+def _proof(page: Page, items: Iterable[Evidence]) -> None:
     """Print lines under the name of their file, with their numbers."""
     by_source: dict[str, list[Evidence]] = {}
     for item in items:
@@ -127,7 +127,7 @@ def middle_out(text: str) -> str:
     return f"{text[: LONGEST * 2 // 3]} … {text[-LONGEST // 3 :]}"
 
 
-def _rest(page: _Page, shown: Card, lang: str) -> None:
+def _rest(page: Page, shown: Card, lang: str) -> None:
     for key, texts in _parts(shown):
         if texts:
             page.heading(key, lang)

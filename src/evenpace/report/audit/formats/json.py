@@ -10,29 +10,59 @@ import msgspec
 from evenpace.checks.running import Result
 from evenpace.checks.telling import reason
 from evenpace.collect.snapshot import Snapshot
-from evenpace.findings import Finding, to_builtins
+from evenpace.findings import to_builtins
 from evenpace.report.answer.json import written
 from evenpace.report.audit import Audit
-from evenpace.report.incidents import alike
+from evenpace.report.audit.groups import absent
+from evenpace.report.audit.suppressions import Suppression
 from evenpace.terms.spelling import line
 from evenpace.watch.events import stamp
 
 
 def render(audit: Audit) -> str:
     """Return the audit as indented JSON; `checks[].findings` are places in `findings`."""
-    page = to_builtins(_said(finding, audit.lang) for finding in audit.findings) | {
+    said = to_builtins(replace(finding, summary=line(finding.summary)) for finding in audit.findings)
+    said["findings"] = [one | _about(audit, place) for place, one in enumerate(said["findings"])]
+    places: dict[int, list[int]] = {}
+    for place, number in enumerate(audit.of):
+        places.setdefault(number, []).append(place)
+    page = said | {
         "counts": {outcome.value: count for outcome, count in audit.counts().items()},
-        "checks": [_check(number, result, audit) for number, result in enumerate(audit.results)],
+        "counting": len(audit.counting()) + sum(map(audit.unlisted, range(len(audit.results)))),
+        "checks": [
+            _check(result, places.get(number, []), audit) for number, result in enumerate(audit.results)
+        ],
         "sources": [_source(snapshot) for snapshot in audit.snapshots],
+        "gone": absent(audit),
+        "suppressions": {
+            "valid": [_decision(one) for one in audit.suppressions.valid],
+            "expired": [_decision(one) for one in audit.suppressions.expired],
+        },
     }
     return written(page)
 
 
-def _said(finding: Finding, lang: str) -> Finding:
-    return replace(finding, summary=line(finding.summary), incidents=alike(finding, lang))
+def _about(audit: Audit, place: int) -> dict[str, Any]:
+    """Return what an audit knows of a finding beside the finding itself."""
+    covered = audit.suppressed.get(place)
+    return {
+        "check": audit.results[audit.of[place]].check.id,
+        "fingerprint": audit.prints[place],
+        "suppressed": _decision(covered) if covered else None,
+        "new": None if audit.baseline is None else audit.prints[place] not in audit.baseline.found,
+    }
 
 
-def _check(number: int, result: Result, audit: Audit) -> dict[str, Any]:
+def _decision(one: Suppression) -> dict[str, Any]:
+    return {
+        "check": one.check,
+        "subject": one.subject,
+        "reason": one.reason,
+        "expires": one.expires.isoformat(),
+    }
+
+
+def _check(result: Result, places: list[int], audit: Audit) -> dict[str, Any]:
     content = result.check.content
     return {
         "id": result.check.id,
@@ -45,7 +75,8 @@ def _check(number: int, result: Result, audit: Audit) -> dict[str, Any]:
         "unread": [msgspec.to_builtins(one) for one in result.unread],
         "looked_at": result.looked_at,
         "failing": result.failing,
-        "findings": [place for place, of in enumerate(audit.of) if of == number],
+        "findings": places,
+        "documents": [{"title": one.title, "url": one.url} for one in content.document],
     }
 
 

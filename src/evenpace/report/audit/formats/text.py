@@ -1,80 +1,109 @@
-"""The audit on a terminal: what was read, the gaps, then what could not be decided and the counts."""
+"""The audit on a terminal, from 60 columns up: the verdict, the gaps worst first, then what was not decided.
+
+The subjects of a check stand together, its advice once. A command is never wrapped.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console
 from rich.text import Text
 
-from evenpace.checks.telling import reason
-from evenpace.findings import Outcome
+from evenpace.report.answer.text import Page, middle_out
 from evenpace.report.audit import Audit
+from evenpace.report.audit.groups import (
+    Group,
+    Item,
+    beside,
+    counted,
+    groups,
+    shortened,
+    sources,
+    undecided,
+    verdict,
+)
 from evenpace.report.output import FILE_WIDTH
-from evenpace.report.text import card_text, pairs
-from evenpace.report.view import card_of
-from evenpace.report.words import date
+from evenpace.report.text import SEVERITY_STYLE
 from evenpace.terms import say
-from evenpace.terms.spelling import line
-from evenpace.watch.events import seconds
 
-_UNDECIDED = (Outcome.NO_DATA, Outcome.ERROR)
+MOST_SUBJECTS = 4  # of a check that are shown with their evidence
 
 
 def render(audit: Audit) -> str:
     """Return the audit as text for a file."""
     page = io.StringIO()
-    Console(file=page, width=FILE_WIDTH, highlight=False, color_system=None).print(laid_out(audit))
+    print_audit(audit, Console(file=page, width=FILE_WIDTH, highlight=False, color_system=None))
     return page.getvalue()
 
 
-def laid_out(audit: Audit) -> RenderableType:
-    """Return the audit as one renderable."""
-    return Group(*_sources(audit), Text(verdict(audit), style="bold"), Text(), *_cards(audit), *_rest(audit))
+def print_audit(audit: Audit, console: Console) -> None:
+    """Print the audit; colours only where the console is a terminal."""
+    page = Page(console)
+    for told in sources(audit):
+        page.put(told, style="dim")
+    page.put(verdict(audit), style="bold")
+    page.put("")
+    for group in groups(audit):
+        _group(page, group, audit.lang)
+    _beside(page, audit)
+    _undecided(page, audit)
+    page.put(counted(audit), style="dim")
 
 
-def verdict(audit: Audit) -> str:
-    """Say in one sentence how many checks found a gap."""
-    failed = audit.counts()[Outcome.FAIL]
-    if not failed:
-        return say("audit-clean", audit.lang)
-    return say("audit-gaps", audit.lang, count=failed, checks=len(audit.results))
+def _group(page: Page, group: Group, lang: str) -> None:
+    head = (group.severity_label, SEVERITY_STYLE[group.severity])
+    page.put(Text.assemble(head, "  ", (group.check.id, "bold"), f"  {group.fault}"))
+    for item in group.items[:MOST_SUBJECTS]:
+        _item(page, item)
+    if rest := group.items[MOST_SUBJECTS:]:
+        page.put(say("audit-also", lang, names=shortened((one.who for one in rest), lang)), 2)
+    if group.unlisted:
+        page.put(say("audit-unlisted", lang, count=group.unlisted), 2)
+    page.heading("audit-why", lang)
+    page.put(group.why, 4)
+    page.heading("audit-advice", lang)
+    for number, step in enumerate(group.steps, 1):
+        page.put(step.text, 7, mark=f"{number}.")
+        for command in step.commands:
+            page.whole(command, 9)
+    _behind(page, group, lang)
+    page.put("")
 
 
-def _sources(audit: Audit) -> Iterator[RenderableType]:
-    for snapshot in audit.snapshots:
-        told = say(
-            "audit-source",
-            audit.lang,
-            family=snapshot.family.capitalize(),
-            version=line(snapshot.version or "?"),
-            source=line(snapshot.source),
-            taken=date(snapshot.taken.timestamp()),
-        )
-        yield Text(told, style="dim")
+def _item(page: Page, item: Item) -> None:
+    page.put(item.sentence, 2)
+    for told in item.facts:
+        page.put(told, 4, style="dim")
+    for quoted in item.evidence:
+        page.put(middle_out(quoted), 6, style="dim")
 
 
-def _cards(audit: Audit) -> Iterator[RenderableType]:
-    for finding in audit.findings:
-        when = date(seconds(finding.since)) if finding.since else ""
-        yield card_text(card_of(finding, audit.lang, when=when), audit.lang)
-    for result in audit.results:
-        if more := result.failing - len(result.gaps):
-            yield Text(say("audit-more", audit.lang, check=result.check.id, count=more))
+def _behind(page: Page, group: Group, lang: str) -> None:
+    """Print the cases that show it, or else the documents that say it."""
+    page.heading("audit-incidents" if group.incidents else "audit-documents", lang)
+    for id_, why in group.incidents:
+        page.put(f"{id_}: {why}", 4)
+    if not group.incidents:
+        for title, url in group.documents:
+            page.put(title, 4)
+            page.whole(url, 4)
 
 
-def _rest(audit: Audit) -> Iterator[RenderableType]:
-    undecided = [
-        (result.check.id, reason(result, audit.lang))
-        for result in audit.results
-        if result.outcome in _UNDECIDED
-    ]
-    if undecided:
-        yield Text(say("audit-undecided", audit.lang), style="bold underline")
-        yield Padding(pairs(undecided), (0, 0, 1, 2))
-    counts = (
-        f"{say(f'audit-outcome-{outcome}', audit.lang)} {count}" for outcome, count in audit.counts().items()
-    )
-    yield Text(" · ".join(counts))
+def _beside(page: Page, audit: Audit) -> None:
+    told = beside(audit)
+    if told:
+        page.put(say("audit-beside", audit.lang), style="bold underline")
+        for one in told:
+            page.put(one, 2)
+        page.put("")
+
+
+def _undecided(page: Page, audit: Audit) -> None:
+    reasons = undecided(audit)
+    if reasons:
+        page.put(say("audit-undecided", audit.lang), style="bold underline")
+        for why, ids in reasons:
+            page.put(why, 2)
+            page.put(", ".join(ids), 4, style="dim")
+        page.put("")

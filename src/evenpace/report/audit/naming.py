@@ -1,0 +1,31 @@
+"""How a gap is called: by people in a suppression, and by machines that compare two audits."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from hashlib import sha256
+
+import msgspec
+
+from evenpace.findings import Subject, several
+
+
+def fingerprint(check: str, subject: Subject) -> str:
+    """Return what a gap keeps from audit to audit: its check and its subject, never the evidence."""
+    said = {name: value for name, value in msgspec.to_builtins(subject).items() if value is not None}
+    ordered = {name: sorted(value) if isinstance(value, list) else value for name, value in said.items()}
+    told = msgspec.json.encode([check, ordered], order="sorted")
+    return sha256(told).hexdigest()[:32]
+
+
+def names(subject: Subject) -> tuple[str, ...]:
+    """Return the names of a subject: `JobSet/ml/train`, or each of its nodes."""
+    return several(subject.node) or (subject.object or subject.job or subject.kind,)
+
+
+def matches(pattern: str, subject: Subject) -> bool:
+    """Tell whether a shell pattern covers all names of a subject; `Node/gpu-017` does for `gpu-017`."""
+    return all(
+        fnmatchcase(name, pattern) or (subject.node is not None and fnmatchcase(f"Node/{name}", pattern))
+        for name in names(subject)
+    )
