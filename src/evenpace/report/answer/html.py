@@ -16,12 +16,12 @@ from evenpace.report.page import templates
 from evenpace.report.words import evidence
 from evenpace.terms import say
 
-_TEMPLATES = Path(__file__).parent.parent / "templates"
+TEMPLATES = Path(__file__).parent.parent / "templates"
 
 
 def to_html(answer: Answer) -> str:
     """Render the page."""
-    style = (_TEMPLATES / "answer.css").read_text(encoding="utf-8")
+    style = (TEMPLATES / "answer.css").read_text(encoding="utf-8")
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return (
         _environment()
@@ -41,4 +41,4 @@ def to_html(answer: Answer) -> str:
 
 @cache
 def _environment() -> Environment:
-    return templates(_TEMPLATES)
+    return templates(TEMPLATES)

@@ -18,7 +18,7 @@ from evenpace.terms import UnknownTerm, say, term
 from evenpace.terms.spelling import clean, line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {"critical": "error", "warning": "warning", "info": "note"}
+LEVELS = {"critical": "error", "warning": "warning", "info": "note"}
 _ESCAPED = str.maketrans({"[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 
 
@@ -42,7 +42,7 @@ def to_sarif(answer: Answer) -> str:
 
 def _invocation(answer: Answer) -> dict[str, Any]:
     """Say what was left out."""
-    told = [{"level": "warning", "message": _message(text)} for text in closing(answer)[1:]]
+    told = [{"level": "warning", "message": message(text)} for text in closing(answer)[1:]]
     return {"executionSuccessful": True, "toolExecutionNotifications": told}
 
 
@@ -54,8 +54,8 @@ def _rule(slug: str, lang: str) -> dict[str, Any]:
         definition = slug
     return {
         "id": slug,
-        "shortDescription": _message(fault(slug, lang)),
-        "fullDescription": _message(definition),
+        "shortDescription": message(fault(slug, lang)),
+        "fullDescription": message(definition),
     }
 
 
@@ -65,9 +65,9 @@ def _result(finding: Finding, lang: str, faults: list[str]) -> dict[str, Any]:
     return {
         "ruleId": finding.fault,
         "ruleIndex": faults.index(finding.fault),
-        "level": _LEVELS[finding.severity.value],
+        "level": LEVELS[finding.severity.value],
         "rank": round(100 * finding.confidence, 1),
-        "message": _message("\n".join(_said(finding, lang))),
+        "message": message("\n".join(_said(finding, lang))),
         "locations": places[:1],
         "relatedLocations": related,
         "partialFingerprints": {"evenpace/v1": _fingerprint(finding)},
@@ -82,7 +82,7 @@ def _said(finding: Finding, lang: str) -> list[str]:
     return said + [f"{say('report-missing', lang)}: {line(text)}" for text in finding.missing]
 
 
-def _message(text: str) -> dict[str, str]:
+def message(text: str) -> dict[str, str]:
     """Return a message in which nothing is a link or a placeholder (SARIF 2.1.0, 3.11.5 and 3.11.6)."""
     return {"text": text.translate(_ESCAPED)}
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from evenpace.checks.catalogue import Check
-from evenpace.checks.telling import reason, unread
+from evenpace.checks.telling import reason, unread_line
+from evenpace.collect.snapshot import Unread, Why
 from evenpace.findings import Finding, Outcome, Severity
 from evenpace.report.audit import Audit
 from evenpace.report.audit.naming import names
@@ -155,15 +156,23 @@ def sources(audit: Audit) -> list[str]:
 
 
 def undecided(audit: Audit) -> list[tuple[str, list[str]]]:
-    """Return why which checks could not be decided: (reason, ids), a reason once."""
-    by_reason: dict[str, list[str]] = {}
+    """Return why which checks were not decided: (reason, ids); what the same checks lack stands together."""
+    lacking: dict[Unread, list[str]] = {}
+    others: dict[str, list[str]] = {}
     for result in audit.results:
         if result.outcome is Outcome.NO_DATA and not result.unsure:
-            for told in unread(result, audit.lang):
-                by_reason.setdefault(told, []).append(result.check.id)
+            for one in result.unread:
+                lacking.setdefault(one, []).append(result.check.id)
         elif result.outcome in (Outcome.NO_DATA, Outcome.ERROR):
-            by_reason.setdefault(reason(result, audit.lang), []).append(result.check.id)
-    return list(by_reason.items())
+            others.setdefault(reason(result, audit.lang), []).append(result.check.id)
+    alike: dict[tuple[Why, str, tuple[str, ...]], list[str]] = {}
+    for one, ids in lacking.items():
+        alike.setdefault((one.why, one.detail, tuple(ids)), []).append(one.what)
+    told = [
+        (unread_line(Unread(why, shortened(what, audit.lang), detail), audit.lang), list(ids))
+        for (why, detail, ids), what in alike.items()
+    ]
+    return [*told, *others.items()]
 
 
 def beside(audit: Audit) -> list[str]:

@@ -28,6 +28,7 @@ from evenpace.report.text import SEVERITY_STYLE
 from evenpace.terms import say
 
 MOST_SUBJECTS = 4  # of a check that are shown with their evidence
+FEW = 3  # checks that are seen at a glance
 
 
 def render(audit: Audit) -> str:
@@ -44,10 +45,12 @@ def print_audit(audit: Audit, console: Console) -> None:
         page.put(told, style="dim")
     page.put(verdict(audit), style="bold")
     page.put("")
-    for group in groups(audit):
+    shown = groups(audit)
+    for group in shown:
         _group(page, group, audit.lang)
     _beside(page, audit)
     _undecided(page, audit)
+    _index(page, shown, audit.lang)
     page.put(counted(audit), style="dim")
 
 
@@ -107,3 +110,15 @@ def _undecided(page: Page, audit: Audit) -> None:
             page.put(why, 2)
             page.put(", ".join(ids), 4, style="dim")
         page.put("")
+
+
+def _index(page: Page, shown: list[Group], lang: str) -> None:
+    """Print the failing checks once more, a line each, where a terminal shows the end of the answer."""
+    if len(shown) <= FEW:
+        return
+    page.put(say("audit-in-short", lang), style="bold underline")
+    for group in shown:
+        label = (group.severity_label, SEVERITY_STYLE[group.severity])
+        subjects = say("audit-subjects", lang, count=group.count)
+        page.put(Text.assemble(label, f"  {group.check.id}", (f"  {subjects}", "dim")), 2)
+    page.put("")
