@@ -11,15 +11,11 @@ from evenpace.collect.kubernetes.workloads import Workload
 # The closest level first: a switch or block of racks, then what is above.
 LABELS = (
     *("network.topology.nvidia.com/leaf", "network.topology.nvidia.com/block", "fabric.topograph.run/tier-0"),
-    *(
-        "cloud.provider.com/topology-rack",
-        "backend.coreweave.cloud/leafgroup",
-        "ib.coreweave.cloud/leafgroup",
-    ),
-    *("cloud.google.com/gce-topology-subblock", "topology.k8s.aws/network-node-layer-3", "crusoe.ai/pod.id"),
-    *("network.topology.nvidia.com/spine", "fabric.topograph.run/tier-1", "ib.coreweave.cloud/superpod"),
-    *("cloud.google.com/gce-topology-block", "topology.k8s.aws/network-node-layer-2"),
-    "cloud.provider.com/topology-block",
+    *("backend.coreweave.cloud/leafgroup", "ib.coreweave.cloud/leafgroup", "crusoe.ai/pod.id"),
+    *("cloud.google.com/gce-topology-subblock", "topology.k8s.aws/network-node-layer-3"),
+    *("cloud.provider.com/topology-rack", "network.topology.nvidia.com/spine", "fabric.topograph.run/tier-1"),
+    *("ib.coreweave.cloud/superpod", "cloud.google.com/gce-topology-block"),
+    *("topology.k8s.aws/network-node-layer-2", "cloud.provider.com/topology-block"),
 )
 _RULES = ("requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution")
 _USUAL = ("", "default-scheduler")
