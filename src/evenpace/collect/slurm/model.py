@@ -47,7 +47,11 @@ class Partition(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Hold one job that waits or runs; `stdout` is its pattern as submitted, `signal` as `B:USR1@120`."""
+    """Hold one job that waits or runs; `stdout` is its pattern as far as Slurm tells it (`%N` stays).
+
+    `signal` is as in `B:USR1@120`, empty where none is asked for, and None where that is not told: no version
+    of Slurm tells it of a job, its batch script and its submit line do.
+    """
 
     id: str
     name: str = ""
@@ -67,7 +71,7 @@ class Job(msgspec.Struct, frozen=True):
     batch: bool | None = None
     requeue: bool | None = None
     restarts: int = 0
-    signal: str = ""
+    signal: str | None = None
     excluded: tuple[str, ...] = ()
 
 
