@@ -5,7 +5,6 @@ from __future__ import annotations
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import quoted
 from evenpace.collect.kubernetes.fields import Object, labels, quantity, table
-from evenpace.collect.kubernetes.pools import product
 from evenpace.collect.kubernetes.workloads import Workload, capacity, gpu_nodes, gpus
 
 # GPUs that hang on NVLink in every machine: `NVIDIA-H100-80GB-HBM3`, `NVIDIA-A100-SXM4-80GB`.
@@ -43,5 +42,5 @@ def rdma(node: Object) -> str:
 
 def nvlink(node: Object) -> bool:
     """Tell whether the GPUs of a node are of a kind that is always joined by NVLink."""
-    kind = product(node).upper()
+    kind = labels(node).get("nvidia.com/gpu.product", "").upper()
     return any(word in kind for word in _NVLINK) and not any(word in kind for word in _WITHOUT)
