@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
 from evenpace.collect.kubernetes.runs import Variable, runs, variables
 
-# NCCL's own values, the lower of those of its versions: an exponent of 4.096 µs, and tries.
-LEAST = {"NCCL_IB_TIMEOUT": 18, "NCCL_IB_RETRY_CNT": 7}
+TIMEOUT, RETRIES = "NCCL_IB_TIMEOUT", "NCCL_IB_RETRY_CNT"
+_UNIT = 4.096e-6  # seconds; the timeout is an exponent of it
+_OWN = {TIMEOUT: 20, RETRIES: 7}  # since NCCL 2.23
+_MOST = {TIMEOUT: 31, RETRIES: 7}
 
 
 def check(cluster: Cluster) -> Iterator[Answer]:
-    """Answer for each workload with accelerators that sets how long NCCL waits for a link."""
+    """Answer for each workload with several accelerators that sets how long NCCL waits for a link."""
+    own = seconds({})
     for run in runs(cluster):
-        found = [pair for part in run.asking for pair in variables(part).items()]
-        told = [(name, one) for name, one in found if name in LEAST and run.gpus > 1]
-        short = [(name, one) for name, one in told if _short(name, one)]
-        if short:
-            name, one = short[0]
-            details = {"variable": name, "value": one.value or "", "least": LEAST[name]}
-            yield Gap(subject(run.object), (evidence(run.object, *one.path),), details)
+        told = [variables(part) for part in run.asking if run.gpus > 1]
+        told = [found for found in told if TIMEOUT in found or RETRIES in found]
+        short = next((found for found in told if seconds(found) < own), None)
+        if short is not None:
+            said = [short[name] for name in (TIMEOUT, RETRIES) if name in short]
+            quoted = tuple(evidence(run.object, *one.path) for one in said)
+            details = {"seconds": round(seconds(short), 1), "own": round(own)}
+            yield Gap(subject(run.object), quoted, details)
         elif told:
             yield FINE
 
 
-def _short(name: str, variable: Variable) -> bool:
-    """Tell whether a value is below NCCL's own; a timeout of 0 means that the adapter waits without end."""
-    value = (variable.value or "").strip()
-    if not value.isascii() or not value.isdigit() or len(value) > 9:
-        return False
-    return int(value) < LEAST[name] and (name != "NCCL_IB_TIMEOUT" or int(value) > 0)
+def seconds(found: dict[str, Variable]) -> float:
+    """Return how long NCCL waits before it gives a connection up; what is not seen counts as its own."""
+    timeout, retries = _value(found, TIMEOUT), _value(found, RETRIES)
+    if not 0 < timeout <= _MOST[TIMEOUT]:
+        return inf
+    return _UNIT * 2.0**timeout * min(retries, _MOST[RETRIES])
+
+
+def _value(found: dict[str, Variable], name: str) -> int:
+    value = (found[name].value or "").strip() if name in found else ""
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else _OWN[name]

@@ -2,58 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
-from evenpace.collect.kubernetes.evidence import evidence, quoted, subject, where
-from evenpace.collect.kubernetes.fields import Object, dig, flag, items, labels, quantity, table, text
+from evenpace.collect.kubernetes.evidence import evidence, subject, where
+from evenpace.collect.kubernetes.fields import Object, dig, flag, items, table, text
+from evenpace.collect.kubernetes.places import Places, rdma
 from evenpace.collect.kubernetes.runs import containers, joined, several_nodes, training, variables
-from evenpace.collect.kubernetes.workloads import Workload, accelerator, capacity, gpu_nodes, gpus
+from evenpace.collect.kubernetes.workloads import Workload, accelerator
 from evenpace.findings import Evidence
-
-_NVIDIA = "nvidia.com/gpu"
 
 
 def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each workload whose pods train together on whole nodes."""
-    nodes = gpu_nodes(cluster)
-    fitting: dict[tuple[str, int], list[Object]] = {}
+    places = Places(cluster)
     for run in training(cluster):
         if not joined(run) or not several_nodes(run):
             continue
         part = max(run.asking, key=lambda one: one.pods * one.gpus)
-        selector = table(part.spec, "nodeSelector")
-        key = quoted(selector), part.gpus
-        if key not in fitting:
-            fitting[key] = _fitting(nodes, selector, part.gpus)
-        offering = fitting[key]
-        if offering and all(_rdma(node) for node in offering) and not _other_ways(part):
+        offering = places.nodes(part, whole=True)
+        if offering and all(map(rdma, offering)) and not _other_ways(part):
             path = next(iter(containers(part)))[0]
-            name = _rdma(offering[0])
+            name = rdma(offering[0])
             offer = Evidence(source=f"{where(offering[0])} .status.allocatable", text=name)
             limits = evidence(run.object, *path, "resources", "limits")
             yield Gap(subject(run.object), (limits, offer), {"pods": run.pods, "resource": name})
         else:
             yield FINE
-
-
-def _fitting(nodes: Sequence[Object], selector: Object, wanted: int) -> list[Object]:
-    """Return the nodes that pods may be placed on and that such a pod fills."""
-    return [
-        node
-        for node in nodes
-        if gpus(capacity(node)) == wanted
-        and quantity(capacity(node), _NVIDIA)
-        and all(labels(node).get(key) == value for key, value in selector.items())
-    ]
-
-
-def _rdma(node: Object) -> str:
-    """Return the name of an RDMA resource that a node offers; empty where it offers none."""
-    offered = table(node, "status", "allocatable")
-    named = (name for name in offered if isinstance(name, str) and name.startswith("rdma/"))
-    return next((name for name in named if quantity(offered, name)), "")
 
 
 def _other_ways(part: Workload) -> bool:
