@@ -67,8 +67,9 @@ def run(check: Check, snapshot: Snapshot, limit: float = LIMIT) -> Result:
 
 def _lacking(check: Check, snapshot: Snapshot) -> tuple[tuple[Unread, ...], tuple[Unread, ...]]:
     """Return (what this cluster does not have, what could not be read) of what the check must have."""
-    needed = [reason for kind in check.needs if (reason := snapshot.reason(kind))]
-    served = [reason for kind in check.if_served if (reason := snapshot.reason(kind))]
+    partly = snapshot.partly
+    needed = [reason for kind in check.needs if (reason := snapshot.reason(kind) or partly.get(kind))]
+    served = [reason for kind in check.if_served if (reason := snapshot.reason(kind) or partly.get(kind))]
     judged = [snapshot.reason(kind) for kind in check.judged]
     nothing = [reason for reason in judged if reason] if judged and None not in judged else []
     absent = [one for one in needed if one.why is Why.ABSENT]

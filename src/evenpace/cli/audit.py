@@ -26,6 +26,18 @@ def _forms() -> tuple[str, ...]:
     metavar="PATH",
     help="Folder of `kubectl get … -o json` and of Slurm's output, or a saved snapshot.",
 )
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig, instead of the current one.")
+@click.option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Kubeconfig, instead of $KUBECONFIG or ~/.kube/config.",
+)
+@click.option(
+    "--namespace",
+    metavar="NAME",
+    help="Of what users make, read this namespace only; all else is read whole.",
+)
 @click.option("--check", "ids", multiple=True, metavar="ID", help="Run only this check; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and end.")
 @click.option("--explain", "explaining", metavar="ID", help="Explain a check and end.")
@@ -55,6 +67,9 @@ def _forms() -> tuple[str, ...]:
 @click.option("--lang", type=click.Choice(LANGUAGES), default="en", help="Language of the answer.")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     origin: Path | None,
+    context: str | None,
+    kubeconfig: Path | None,
+    namespace: str | None,
     ids: tuple[str, ...],
     listing: bool,
     explaining: str | None,
@@ -70,8 +85,11 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     Nothing is written to the cluster. Exit code 0: no gap was found that counts, 1: some were (--fail-on says
     which), 2: the cluster or an option could not be read.
 
+    Without --from, the cluster is read that kubectl would talk to.
+
     \b
-        evenpace audit --from dump/
+        evenpace audit
+        evenpace audit --context prod --check jobset_no_restarts
         evenpace audit --from dump/ --format json --output audit.json
         evenpace audit --from dump/ --baseline audit.json --fail-on critical
         evenpace audit --explain jobset_no_restarts --lang ko
@@ -84,8 +102,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
             if explaining
             else about.list_checks(form, output, lang)
         )
-    if origin is None:
-        raise click.UsageError("Missing option '--from'")
-    from evenpace.cli._audit import answering  # heavy, and not needed for --help
+    from evenpace.cli._audit import answering, sources  # heavy, and not needed for --help
 
-    return answering.run(origin, ids, answering.Asked(form, output, lang, fail_on, suppress, baseline))
+    source = sources.Source(origin, context, kubeconfig, namespace)
+    return answering.run(source, ids, answering.Asked(form, output, lang, fail_on, suppress, baseline))

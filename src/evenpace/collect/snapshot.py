@@ -36,7 +36,8 @@ class Snapshot:
 
     `kinds` maps a kind to what was read of it. Kinds of Kubernetes are named as kubectl does (`nodes`,
     `jobsets.jobset.x-k8s.io`) and hold tuples of plain dictionaries; `collect.slurm.model` says which kinds
-    Slurm has and what they hold. `unread` holds the kinds that could not be read. `taken` is what all checks
+    Slurm has and what they hold. `unread` holds the kinds that could not be read, `partly` those of which
+    a part was read: enough to judge each object, not to say what there is none of. `taken` is what all checks
     take for now.
     """
 
@@ -46,6 +47,7 @@ class Snapshot:
     kinds: Mapping[str, Any]
     unread: Mapping[str, Unread] = field(default_factory=dict)
     version: str | None = None
+    partly: Mapping[str, Unread] = field(default_factory=dict)
 
     def reason(self, kind: str) -> Unread | None:
         """Return why `kind` was not read; None where it was."""

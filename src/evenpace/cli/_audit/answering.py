@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evenpace.checks.catalogue import chosen
 from evenpace.cli._audit.progress import watched
-from evenpace.collect.dump import read
+from evenpace.cli._audit.sources import Source, snapshots_of
 from evenpace.report.audit import Audit, audit_of, baseline, render, suppressions
 from evenpace.report.audit.failing import fails
 from evenpace.report.audit.formats.text import print_audit
@@ -28,17 +28,17 @@ class Asked:
     baseline: Path | None = None
 
 
-def run(origin: Path, ids: Sequence[str], asked: Asked) -> int:
+def run(source: Source, ids: Sequence[str], asked: Asked) -> int:
     """Audit and show; return 1 where the audit fails, else 0. Raises Problem."""
     file = destination(asked.form, asked.output)
     wanted = chosen(ids)
     today = datetime.now(UTC).date()
     decisions = suppressions.read(asked.suppress, today) if asked.suppress else None
     earlier = baseline.read(asked.baseline) if asked.baseline else None
-    snapshots = read(origin)
+    snapshots = snapshots_of(source, wanted)
     results = tuple(watched(snapshots, wanted))
     audit = audit_of(snapshots, results, asked.lang, decisions, earlier)
-    _show(audit, asked.form, file, [one for one in (origin, asked.suppress) if one and one.is_file()])
+    _show(audit, asked.form, file, [one for one in (source.origin, asked.suppress) if one and one.is_file()])
     return 1 if fails(audit, asked.fail_on) else 0
 
 

@@ -113,6 +113,19 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# What users make, and what belongs to it: with `--namespace` these are read of one namespace, all else whole.
+OF_USERS: frozenset[str] = frozenset(
+    {
+        *GROUPS["workloads"],
+        *("events", "cronjobs.batch", "rayjobs.ray.io", "trainjobs.trainer.kubeflow.org"),
+        *("persistentvolumeclaims", "resourcequotas", "limitranges", "poddisruptionbudgets.policy"),
+        *("podgroups.scheduling.volcano.sh", "podgroups.scheduling.x-k8s.io"),
+        *("workloads.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io"),
+    }
+)
+# Of these, one namespace says nothing about the cluster: what is not in it may be in another.
+ANYWHERE: frozenset[str] = frozenset({*GROUPS["workloads"], "events"})
+
 
 def expanded(names: Iterable[str]) -> tuple[str, ...]:
     """Return kinds with the names of groups replaced by what they stand for, each once."""
