@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fnmatch import fnmatchcase
 from hashlib import sha256
 
@@ -14,8 +15,8 @@ def fingerprint(check: str, subject: Subject) -> str:
     """Return what a gap keeps from audit to audit: its check and its subject, never the evidence."""
     said = {name: value for name, value in msgspec.to_builtins(subject).items() if value is not None}
     ordered = {name: sorted(value) if isinstance(value, list) else value for name, value in said.items()}
-    told = msgspec.json.encode([check, ordered], order="sorted")
-    return sha256(told).hexdigest()[:32]
+    told = json.dumps([check, ordered], sort_keys=True)
+    return sha256(told.encode()).hexdigest()[:32]
 
 
 def names(subject: Subject) -> tuple[str, ...]:
