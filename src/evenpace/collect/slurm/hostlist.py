@@ -61,6 +61,8 @@ def _term(term: str, most: int) -> list[str]:
         if bracket and not closed:
             return []
         numbers = _numbers(inside, most // len(names)) if bracket else [""]
+        if not numbers:
+            return []
         names = [name + literal + number for name in names for number in numbers]
     if len(names) > most:
         raise TooManyNames(f"a list of nodes makes more than {most} names")

@@ -40,14 +40,21 @@ def job_of_text(record: str, lists: Hostlists) -> Job:
         time_limit=span(found.get("TimeLimit")),
         submitted=instant(found.get("SubmitTime")),
         started=instant(found.get("StartTime")),
-        stdout=plain(found.get("StdOut")),
-        stderr=plain(found.get("StdErr")),
+        stdout=_pattern(found, "StdOut"),
+        stderr=_pattern(found, "StdErr"),
         command=plain(found.get("Command")),
         batch=_told(found.get("BatchFlag")),
         requeue=_told(found.get("Requeue")),
         restarts=integer(found.get("Restarts")) or 0,
         excluded=lists.expand(found.get("ExcNodeList", "")),
     )
+
+
+def _pattern(found: Mapping[str, str], key: str) -> str:
+    """Return a pattern of output; versions since 25.05 print the first node's name in place of `%N`."""
+    host = plain(found.get("BatchHost"))
+    written = plain(found.get(key))
+    return written.replace(host, "%N") if host else written
 
 
 def _told(value: str | None) -> bool | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -49,16 +49,22 @@ def of_json(kind: str, raw: bytes, lists: Hostlists) -> Any:
     """Return what a kind's JSON holds; raises ValueError where it is no such JSON."""
     key, read = _JSON[kind]
     try:
-        members = msgspec.json.decode(raw, type=dict[str, msgspec.Raw]).get(key)
-        if members is None:
+        lists_of = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        if kind == "nodes" and "sinfo" in lists_of:
+            return shapes.nodes_of_sinfo(_members(lists_of["sinfo"]))
+        if key not in lists_of:
             raise ValueError(f"no list `{key}`")
-        found = []
-        for member in msgspec.json.decode(members, type=list[msgspec.Raw])[-MOST_PAST:]:
-            record = msgspec.json.decode(member)
-            found += [read(record, lists)] if isinstance(record, dict) else []
+        return _living(kind, (read(one, lists) for one in _members(lists_of[key])))
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)[:200]) from error
-    return _living(kind, found)
+
+
+def _members(raw: msgspec.Raw) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a list, one after the other: all of them at once would take much memory."""
+    for member in msgspec.json.decode(raw, type=list[msgspec.Raw])[-MOST_PAST:]:
+        found = msgspec.json.decode(member)
+        if isinstance(found, dict):
+            yield found
 
 
 def _living(kind: str, found: Iterable[Any]) -> tuple[Any, ...]:

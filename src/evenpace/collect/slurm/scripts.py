@@ -28,7 +28,7 @@ def read(config: Mapping[str, str]) -> tuple[tuple[Script, ...], Unread | None]:
     unread: Unread | None = None
     for role, path in list(_named(config))[:MOST]:
         try:
-            found.append(Script(role, str(path), text(path)))
+            found.append(one(role, path))
         except (OSError, ValueError) as error:
             why = Why.FORBIDDEN if isinstance(error, PermissionError) else Why.FAILED
             unread = unread or Unread(why, f"{role} {path}", getattr(error, "strerror", None) or str(error))
@@ -61,10 +61,16 @@ def of_jobs(paths: Iterable[Path]) -> tuple[Script, ...]:
     found = []
     for path in paths:
         try:
-            found.append(Script("job", str(path), text(path), path.stem if path.stem.isdigit() else ""))
+            found.append(one("job", path))
         except (OSError, ValueError) as error:
             raise Problem(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     return tuple(found)
+
+
+def one(role: str, path: Path) -> Script:
+    """Read a script; the batch script `4711.sh` is that of job 4711. Raises OSError, ValueError."""
+    number = path.name.partition(".")[0]
+    return Script(role, str(path), text(path), number if role == "job" and number.isdigit() else "")
 
 
 def text(path: Path) -> str:

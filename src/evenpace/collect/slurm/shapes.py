@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenpace.collect.kubernetes.fields import dig
@@ -67,6 +67,29 @@ def node_of_json(found: Object, _: Hostlists) -> Node:
         slurmd_started=instant(found, "slurmd_start_time"),
         last_busy=instant(found, "last_busy"),
     )
+
+
+def nodes_of_sinfo(groups: Iterable[Object]) -> tuple[Node, ...]:
+    """Read the groups of alike nodes that `sinfo --json` prints since 23.02: one for each partition."""
+    nodes: dict[str, Node] = {}
+    for group in groups:
+        gres, partition = plain(group, "gres", "total"), words(plain(group, "partition", "name"))
+        for name in words(group, "nodes", "nodes"):
+            known = nodes[name].partitions if name in nodes else ()
+            nodes[name] = Node(
+                name=name,
+                states=states(dig(group, "node", "state")),
+                reason=plain(group, "reason", "description"),
+                reason_user=plain(group, "reason", "user"),
+                reason_time=instant(group, "reason", "time"),
+                partitions=known + partition,
+                features=words(group, "features", "active"),
+                gres=gres,
+                gpus=values.gpus(gres),
+                cpus=integer(group, "cpus", "maximum"),
+                memory=integer(group, "memory", "maximum"),
+            )
+    return tuple(nodes.values())
 
 
 def partition_of_text(record: str, lists: Hostlists) -> Partition:

@@ -90,7 +90,7 @@ def states(*values: object) -> tuple[str, ...]:
     """Return states as capitals, each once: of `IDLE+DRAIN`, `idle*`, or of lists."""
     found: dict[str, None] = {}
     for value in values:
-        for word in words(value):
+        for word in words([value] if isinstance(value, str) else value):
             for part in word.upper().split("+"):
                 found |= dict.fromkeys(_state(part.split()[0] if part.split() else ""))
     return tuple(found)
