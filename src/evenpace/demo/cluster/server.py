@@ -126,11 +126,11 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if request.path in _HEALTH:
             return b"ok"
-        return discovery.document(request.path, self.server.emulator.store.resources.values())
+        return discovery.document(request.path, self.server.emulator.tuple(store.resources.values()))
 
     def _target(self, request: Request) -> Target:
         emulator = self.server.emulator
-        asked = target(request, emulator.store.resources.values())
+        asked = target(request, emulator.tuple(store.resources.values()))
         name = asked.resource.name + (f"/{asked.subresource}" if asked.subresource else "")
         if not emulator.may(asked.verb, name):
             group = asked.resource.group

@@ -156,8 +156,17 @@ class Store:
             self._changes.clear()
             self._forgotten = self._version
 
+    def serve(self, resource: Resource, served: bool) -> None:
+        """Begin or stop to serve a resource; its objects stay, as if its definition came and went."""
+        with self.changed:
+            self._objects.setdefault(resource.name, {})
+            if served:
+                self.resources[resource.name] = resource
+            else:
+                self.resources.pop(resource.name, None)
+
     def _held(self, resource: str) -> dict[tuple[str, str], Object]:
-        if resource not in self._objects:
+        if resource not in self.resources:
             raise unknown_path()
         return self._objects[resource]
 
