@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import quoted
 from evenpace.collect.kubernetes.fields import Object, labels, quantity, table
@@ -18,11 +20,19 @@ class Places:
     def __init__(self, cluster: Cluster) -> None:
         self._nodes = [(labels(node), gpus(capacity(node)), node) for node in gpu_nodes(cluster)]
         self._found: dict[tuple[str, int, bool], list[Object]] = {}
+        self._all: dict[tuple[str, int, bool, Callable[[Object], object]], bool] = {}
+
+    def all_have(self, part: Workload, has: Callable[[Object], object], whole: bool = False) -> bool:
+        """Tell whether there are such nodes, and `has` is true of all of them."""
+        key = *self._key(part, whole), has
+        if key not in self._all:
+            nodes = self.nodes(part, whole)
+            self._all[key] = bool(nodes) and all(map(has, nodes))
+        return self._all[key]
 
     def nodes(self, part: Workload, whole: bool = False) -> list[Object]:
         """Return the nodes that can hold a pod of `part`, with `whole` only those that it fills."""
-        selector = table(part.spec, "nodeSelector")
-        key = quoted(selector), part.gpus, whole
+        key, selector = self._key(part, whole), table(part.spec, "nodeSelector")
         if key not in self._found:
             self._found[key] = [
                 node
@@ -31,6 +41,10 @@ class Places:
                 and all(named.get(label) == value for label, value in selector.items())
             ]
         return self._found[key]
+
+    @staticmethod
+    def _key(part: Workload, whole: bool) -> tuple[str, int, bool]:
+        return quoted(table(part.spec, "nodeSelector")), part.gpus, whole
 
 
 def rdma(node: Object) -> str:

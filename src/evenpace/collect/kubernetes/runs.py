@@ -53,16 +53,20 @@ class Run:
 
 def runs(cluster: Cluster) -> Iterator[Run]:
     """Yield each workload that asks for accelerators, of any declared kind, also serving and notebooks."""
-    for _, parts in groupby(workloads(cluster), key=lambda one: id(one.object)):
-        together = tuple(parts)
-        run = Run(together[0].kind, together[0].object, together)
-        if run.gpus:
-            yield run
+    yield from _grouped(workloads(cluster))
 
 
 def training(cluster: Cluster) -> Iterator[Run]:
     """Yield the workloads with accelerators that a controller of training runs to an end."""
-    return (run for run in runs(cluster) if run.kind not in _NOT_TRAINING)
+    yield from _grouped(workloads(cluster, _NOT_TRAINING))
+
+
+def _grouped(found: Iterator[Workload]) -> Iterator[Run]:
+    for _, parts in groupby(found, key=lambda one: id(one.object)):
+        together = tuple(parts)
+        run = Run(together[0].kind, together[0].object, together)
+        if run.gpus:
+            yield run
 
 
 def joined(run: Run) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from evenpace.collect.kubernetes.cluster import Cluster
@@ -42,13 +42,13 @@ class Workload:
         return pod_gpus(self.spec)
 
 
-def workloads(cluster: Cluster) -> Iterator[Workload]:
-    """Yield the templates of all declared kinds of GROUPS["workloads"].
+def workloads(cluster: Cluster, without: Collection[str] = ()) -> Iterator[Workload]:
+    """Yield the templates of all declared kinds of GROUPS["workloads"] but those of `without`.
 
     What a controller made (a Job of a JobSet, a pod of a Job) and what has ended is left out.
     """
     for kind in GROUPS["workloads"]:
-        if cluster.declares(kind):
+        if cluster.declares(kind) and kind not in without:
             for one in cluster.objects(kind):
                 if not owner(one) and not finished(one):
                     yield from templates(kind, one)
