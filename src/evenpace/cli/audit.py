@@ -38,6 +38,14 @@ def _forms() -> tuple[str, ...]:
     metavar="NAME",
     help="Of what users make, read this namespace only; all else is read whole.",
 )
+@click.option(
+    "--job-script",
+    "job_scripts",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Audit this batch script of Slurm as well; may be repeated.",
+)
 @click.option("--check", "ids", multiple=True, metavar="ID", help="Run only this check; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and end.")
 @click.option("--explain", "explaining", metavar="ID", help="Explain a check and end.")
@@ -70,6 +78,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     context: str | None,
     kubeconfig: Path | None,
     namespace: str | None,
+    job_scripts: tuple[Path, ...],
     ids: tuple[str, ...],
     listing: bool,
     explaining: str | None,
@@ -85,11 +94,12 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     Nothing is written to the cluster. Exit code 0: no gap was found that counts, 1: some were (--fail-on says
     which), 2: the cluster or an option could not be read.
 
-    Without --from, the cluster is read that kubectl would talk to.
+    Without --from, the cluster is read that kubectl would talk to, and the one of Slurm's commands.
 
     \b
         evenpace audit
         evenpace audit --context prod --check jobset_no_restarts
+        evenpace audit --job-script train.sbatch
         evenpace audit --from dump/ --format json --output audit.json
         evenpace audit --from dump/ --baseline audit.json --fail-on critical
         evenpace audit --explain jobset_no_restarts --lang ko
@@ -104,5 +114,5 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         )
     from evenpace.cli._audit import answering, sources  # heavy, and not needed for --help
 
-    source = sources.Source(origin, context, kubeconfig, namespace)
+    source = sources.Source(origin, context, kubeconfig, namespace, job_scripts)
     return answering.run(source, ids, answering.Asked(form, output, lang, fail_on, suppress, baseline))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from evenpace.checks.catalogue import Check
 from evenpace.collect import dump
 from evenpace.collect.kubernetes import config
-from evenpace.collect.snapshot import Snapshot
+from evenpace.collect.slurm.scripts import with_jobs
+from evenpace.collect.snapshot import Snapshot, Why
 from evenpace.errors import Problem
 
 
@@ -21,6 +23,7 @@ class Source:
     context: str | None = None
     kubeconfig: Path | None = None
     namespace: str | None = None
+    job_scripts: tuple[Path, ...] = ()
 
     @property
     def kubernetes(self) -> bool:
@@ -33,10 +36,15 @@ def snapshots_of(source: Source, checks: Sequence[Check]) -> tuple[Snapshot, ...
     if source.origin is not None:
         if source.kubernetes:
             raise Problem("--from reads a dump; leave out --context, --kubeconfig and --namespace")
-        return dump.read(source.origin)
+        return _with_scripts(dump.read(source.origin), source.job_scripts)
+    found: tuple[Snapshot, ...] = ()
     if source.kubernetes or config.configured():
-        return (_kubernetes(source, checks),)
-    raise Problem("there is no cluster at hand: name one by --kubeconfig, or audit a dump by --from")
+        found += (_kubernetes(source, checks),)
+    if not source.kubernetes:
+        found += _slurm(checks)
+    if not found and not source.job_scripts:
+        raise Problem("there is no cluster at hand: name one by --kubeconfig, or audit a dump by --from")
+    return _with_scripts(found, source.job_scripts)
 
 
 def _kubernetes(source: Source, checks: Sequence[Check]) -> Snapshot:
@@ -45,3 +53,23 @@ def _kubernetes(source: Source, checks: Sequence[Check]) -> Snapshot:
     access = config.access(source.kubeconfig, source.context)
     kinds = {kind for check in checks if check.family == "kubernetes" for kind in check.kinds}
     return live.read(access, kinds, source.namespace)
+
+
+def _slurm(checks: Sequence[Check]) -> tuple[Snapshot, ...]:
+    """Read Slurm where its commands are installed and know a cluster."""
+    from evenpace.collect.slurm import live
+
+    if not live.available():
+        return ()
+    snapshot = live.read({kind for check in checks if check.family == "slurm" for kind in check.kinds})
+    reason = snapshot.reason("config")
+    return () if reason and reason.why is Why.ABSENT else (snapshot,)
+
+
+def _with_scripts(snapshots: tuple[Snapshot, ...], paths: tuple[Path, ...]) -> tuple[Snapshot, ...]:
+    """Add batch scripts to what was read of Slurm; without a cluster they are audited by themselves."""
+    if not paths:
+        return snapshots
+    if not any(snapshot.family == "slurm" for snapshot in snapshots):
+        snapshots += (Snapshot("slurm", ", ".join(map(str, paths)), datetime.now(UTC), {}),)
+    return tuple(with_jobs(one, paths) if one.family == "slurm" else one for one in snapshots)

@@ -36,7 +36,11 @@ _LONGEST = 200  # characters of an error that are told
 _SET = {"TZ": "UTC", "LC_ALL": "C"}
 _KEPT = ("PATH", "HOME", "LD_LIBRARY_PATH", "SLURM_CONF", "SLURM_JWT")
 _FORBIDDEN = ("permission denied", "access denied", "not authorized", "invalid user")
-_ABSENT = ("accounting storage is disabled", "no topology information", "topology/default")
+_ABSENT = (
+    "accounting storage is disabled",
+    "no topology information",
+    "could not establish a configuration source",  # the commands are installed, Slurm is not here
+)
 
 
 class NotRead(Exception):
@@ -83,7 +87,8 @@ def run(
             process.kill()  # our own child, and at its end nothing
     told = _told(errors)
     if code != 0 or (told and not output.strip()):
-        raise NotRead(Unread(_why(told), " ".join(command), told or f"exit code {code}"))
+        detail = told[-_LONGEST:] or f"exit code {code}"  # what came last is what it ended with
+        raise NotRead(Unread(_why(told), " ".join(command), detail))
     return output
 
 
@@ -116,7 +121,7 @@ def _read(
 
 
 def _told(errors: bytes) -> str:
-    return " ".join(errors.decode("utf-8", "replace").split())[:_LONGEST]
+    return " ".join(errors.decode("utf-8", "replace").split())
 
 
 def _why(told: str) -> Why:

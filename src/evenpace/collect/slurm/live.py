@@ -12,13 +12,12 @@ from typing import Any
 from evenpace.collect.slurm import commands, scripts
 from evenpace.collect.slurm.commands import NotRead
 from evenpace.collect.slurm.hostlist import Hostlists, TooManyNames
-from evenpace.collect.slurm.model import Script
 from evenpace.collect.slurm.reading import of_json, of_text
 from evenpace.collect.snapshot import Snapshot, Unread, Why
 
 LIMIT = 60.0  # seconds a command
 IN_ALL = 180.0  # seconds for all of them
-_UNREACHABLE = ("unable to contact slurm controller", "could not establish a configuration source")
+_UNREACHABLE = "unable to contact slurm controller"
 Ask = Callable[[str, float], bytes]
 
 
@@ -30,7 +29,6 @@ def available(environment: Mapping[str, str] = os.environ) -> bool:
 
 def read(
     wanted: Collection[str],
-    job_scripts: tuple[Script, ...] = (),
     ask: Ask = commands.run,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     clock: Callable[[], float] = time.monotonic,
@@ -43,10 +41,10 @@ def read(
     for kind in (kind for kind in commands.COMMANDS if kind in wanted and kind != "config"):
         reader.kind(kind, config)
     if "scripts" in wanted:
-        reader.scripts(config, job_scripts)
+        reader.scripts(config)
     if "gres.conf" in wanted:
         reader.gres_conf(config)
-    source = f"Slurm cluster {config.get('ClusterName', '')}".strip()
+    source = f"cluster {config.get('ClusterName', '')}".strip()
     return Snapshot("slurm", source, taken, reader.kinds, reader.unread, config.get("SLURM_VERSION"))
 
 
@@ -104,20 +102,19 @@ class _Reader:
             return self._ask(asked, left)
         except NotRead as error:
             reason = error.reason
-            unreachable = any(sign in reason.detail.casefold() for sign in _UNREACHABLE)
+            unreachable = _UNREACHABLE in reason.detail.casefold()
             if not what.startswith("sacct") and (unreachable or asked == "config"):
                 self._controller = reason  # each further question would wait as long for the same answer
             raise
 
-    def scripts(self, config: Mapping[str, str], of_jobs: tuple[Script, ...]) -> None:
+    def scripts(self, config: Mapping[str, str]) -> None:
         """Read the programs that the settings name."""
         found, unread = scripts.read(config)
-        if "config" in self.unread and not of_jobs:
-            self.unread["scripts"] = self.unread["config"]
-        elif unread and not found and not of_jobs:
-            self.unread["scripts"] = unread
+        reason = self.unread.get("config") or (unread if not found else None)
+        if reason:
+            self.unread["scripts"] = reason
         else:
-            self.kinds["scripts"] = found + of_jobs
+            self.kinds["scripts"] = found
 
     def gres_conf(self, config: Mapping[str, str]) -> None:
         """Read gres.conf, which lies beside slurm.conf."""

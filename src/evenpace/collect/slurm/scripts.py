@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from evenpace.collect.slurm.model import Script
-from evenpace.collect.snapshot import Unread, Why
+from evenpace.collect.snapshot import Snapshot, Unread, Why
 from evenpace.errors import Problem
 
 LARGEST = 1 << 20  # bytes of a script
@@ -56,15 +57,17 @@ def _files(folder: Path, value: str) -> list[Path]:
     return [path if path.exists() or not value.split() else folder / value.split(maxsplit=1)[0]]
 
 
-def of_jobs(paths: Iterable[Path]) -> tuple[Script, ...]:
-    """Read batch scripts that the user named; raises Problem for one that cannot be read."""
-    found = []
+def with_jobs(snapshot: Snapshot, paths: Iterable[Path]) -> Snapshot:
+    """Add batch scripts that the user named to a snapshot; raises Problem for one that cannot be read."""
+    found = list(snapshot.kinds.get("scripts", ()))
     for path in paths:
         try:
             found.append(one("job", path))
         except (OSError, ValueError) as error:
             raise Problem(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-    return tuple(found)
+    kinds = {**snapshot.kinds, "scripts": tuple(found)}
+    unread = {kind: reason for kind, reason in snapshot.unread.items() if kind != "scripts"}
+    return replace(snapshot, kinds=kinds, unread=unread)
 
 
 def one(role: str, path: Path) -> Script:
