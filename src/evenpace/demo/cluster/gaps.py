@@ -4,7 +4,7 @@ driver_drift:
   - {resource: nodes, labels: node-pool=h100, first: 5, merge: {metadata: {labels: {driver: "535"}}}}
 
 A step chooses objects by `name`, `names` or `labels` (the `first` of them) in `namespace` and changes them
-(`merge`, `strategic`, `json`: a patch; `remove: true`), adds objects (`add`), or takes a resource out of service
+(`merge`, `strategic`, `json`: a patch; `remove: true`), adds objects (`add`), or stops to serve a resource
 (`withdraw: true`). A text such as `{3d ago}` or `{5m ahead}` becomes that time.
 """
 

@@ -16,6 +16,7 @@ from evenpace.demo.cluster.asked import Request, Target, target
 from evenpace.demo.cluster.listing import Lists
 from evenpace.demo.cluster.log import Entry, Log
 from evenpace.demo.cluster.refused import Refused
+from evenpace.demo.cluster.resources import Resource
 from evenpace.demo.cluster.store import Store
 
 LARGEST = 3 << 20  # bytes of a body, as the real server allows
@@ -49,6 +50,10 @@ class Emulator:
     def url(self) -> str:
         """Return the server's address."""
         return f"http://127.0.0.1:{self.port}"
+
+    def served(self) -> tuple[Resource, ...]:
+        """Return the resources that are served now."""
+        return tuple(self.store.resources.values())
 
     def close(self) -> None:
         """End: watches end, and nothing is answered any more."""
@@ -126,11 +131,11 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if request.path in _HEALTH:
             return b"ok"
-        return discovery.document(request.path, self.server.emulator.tuple(store.resources.values()))
+        return discovery.document(request.path, self.server.emulator.served())
 
     def _target(self, request: Request) -> Target:
         emulator = self.server.emulator
-        asked = target(request, emulator.tuple(store.resources.values()))
+        asked = target(request, emulator.served())
         name = asked.resource.name + (f"/{asked.subresource}" if asked.subresource else "")
         if not emulator.may(asked.verb, name):
             group = asked.resource.group

@@ -145,6 +145,7 @@ class Training:
                 {"events": ["PodFailed", "PodEvicted"], "action": "RestartJob"},
                 {"event": "TaskCompleted", "action": "CompleteJob"},
             ],
+            "plugins": {"svc": [], "env": [], "pytorch": ["--master=worker", "--worker=worker"]},
             "networkTopology": {"mode": "soft", "highestTierAllowed": 2},
             "priorityClassName": "training",
             "tasks": [task],
