@@ -27,9 +27,9 @@ _ENDED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """Hold the pods of one training: `name` as `JobSet/ml/train`, `group` the (namespace, name) of its PodGroup.
+    """Hold the pods of one training: its name as `JobSet/ml/train`, and (namespace, name) of its PodGroup.
 
-    `group` has no name where the pods name none.
+    The PodGroup has no name where the pods name none.
     """
 
     name: str
@@ -84,6 +84,12 @@ def unplaced(pod: Object) -> Evidence:
     """Quote why the scheduler found no node for a pod."""
     said = quoted(scheduler_says(pod))
     return Evidence(source=f"{where(pod)} .status.conditions[PodScheduled].message", text=said)
+
+
+def belongs_to(pod: Object) -> str:
+    """Return what a pod belongs to: its training, else its owner, else itself (`Job/ml/train`)."""
+    kind, owned = text(owner(pod), "kind"), text(owner(pod), "name")
+    return _training(pod) or (f"{kind}/{namespace(pod)}/{owned}" if kind and owned else where(pod))
 
 
 def _training(pod: Object) -> str:
