@@ -30,9 +30,9 @@ def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each budget; those that a controller made are its own affair, as it may change them."""
     beside = _beside(cluster)
     for budget in cluster.objects(KIND):
-        pods = [] if owner(budget) else beside.get(namespace(budget), [])
-        held = next((pod for pod in pods if _covers(budget, pod)), None)
-        limit = _zero(budget) if held else None
+        limit = None if owner(budget) else _zero(budget)
+        pods = beside.get(namespace(budget), []) if limit else []
+        held = next((pod for found, pod in pods if _covers(budget, found)), None)
         if held is None or limit is None:
             yield FINE
             continue
@@ -41,21 +41,21 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         yield Gap(subject(budget), (evidence(budget, *limit), placed), {"pod": name(held), "on": node})
 
 
-def _beside(cluster: Cluster) -> dict[str, list[Object]]:
-    """Return by namespace the pods on GPU nodes that ask for none and that a drain has to evict."""
+def _beside(cluster: Cluster) -> dict[str, list[tuple[Mapping[str, str], Object]]]:
+    """Return by namespace (labels, pod) on GPU nodes that ask for none and that a drain has to evict."""
     nodes = {name(node) for node in gpu_nodes(cluster)}
-    found: dict[str, list[Object]] = {}
+    found: dict[str, list[tuple[Mapping[str, str], Object]]] = {}
     for pod in cluster.objects("pods"):
         if text(pod, "spec", "nodeName") in nodes and text(pod, "status", "phase") not in _ENDED:
             stays = text(owner(pod), "kind") in ("DaemonSet", "Node")
             if not stays and not pod_gpus(table(pod, "spec")):
-                found.setdefault(namespace(pod), []).append(pod)
+                found.setdefault(namespace(pod), []).append((labels(pod), pod))
     return found
 
 
-def _covers(budget: Object, pod: Object) -> bool:
+def _covers(budget: Object, found: Mapping[str, str]) -> bool:
     selector = dig(budget, "spec", "selector")
-    return isinstance(selector, Mapping) and matches(selector, labels(pod))
+    return isinstance(selector, Mapping) and matches(selector, found)
 
 
 def _zero(budget: Object) -> tuple[str, ...] | None:

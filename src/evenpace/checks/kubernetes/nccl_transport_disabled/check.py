@@ -33,11 +33,9 @@ def _gap(places: Places, run: Run, part: Workload) -> Gap | None:
         (IB, joined(run), rdma),
     )
     for name, used, has in uses:
-        if used and name in found and found[name].value == "1":
-            nodes = places.nodes(part)
-            if nodes and all(map(has, nodes)):
-                node = nodes[0]
-                what = rdma(node) if name == IB else product(node)
-                quoted = evidence(run.object, *found[name].path), Evidence(source=where(node), text=what)
-                return Gap(subject(run.object), quoted, {"variable": name, "what": what})
+        if used and name in found and found[name].value == "1" and places.all_have(part, has):
+            node = places.nodes(part)[0]
+            what = rdma(node) if name == IB else f"NVLink ({product(node)})"
+            quoted = evidence(run.object, *found[name].path), Evidence(source=where(node), text=what)
+            return Gap(subject(run.object), quoted, {"variable": name, "what": what})
     return None

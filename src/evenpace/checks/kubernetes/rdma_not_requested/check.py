@@ -21,11 +21,11 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         if not joined(run) or not several_nodes(run):
             continue
         part = max(run.asking, key=lambda one: one.pods * one.gpus)
-        offering = places.nodes(part, whole=True)
-        if offering and all(map(rdma, offering)) and not _other_ways(part):
+        if places.all_have(part, rdma, whole=True) and not _other_ways(part):
             path = next(iter(containers(part)))[0]
-            name = rdma(offering[0])
-            offer = Evidence(source=f"{where(offering[0])} .status.allocatable", text=name)
+            node = places.nodes(part, whole=True)[0]
+            name = rdma(node)
+            offer = Evidence(source=f"{where(node)} .status.allocatable", text=name)
             limits = evidence(run.object, *path, "resources", "limits")
             yield Gap(subject(run.object), (limits, offer), {"pods": run.pods, "resource": name})
         else:
