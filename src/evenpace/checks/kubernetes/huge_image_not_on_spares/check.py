@@ -24,18 +24,18 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         if not several_nodes(run):
             continue
         part = max(run.asking, key=lambda one: one.pods)
-        for path, container in containers(part):
-            size, holders = huge.get(_full(text(container, "image")), (0.0, frozenset()))
-            if not size:
-                continue
-            fitting = {name(node) for node in places.nodes(part) if ready(node) and schedulable(node)}
-            if len(holders) > run.pods or not fitting - holders:
-                yield FINE
-                continue
-            shown = Evidence(source=f"Node/{min(holders)} .status.images", text=f"sizeBytes: {int(size)}")
-            quoted = evidence(run.object, *path, "image"), shown
-            details = {"size": f"{size / 2**30:.1f}", "without": len(fitting - holders), "pods": run.pods}
-            yield Gap(subject(run.object), quoted, details)
+        found = ((path, huge.get(_full(text(one, "image")))) for path, one in containers(part))
+        path, image = next((pair for pair in found if pair[1]), ((), None))
+        if image is None:
+            continue
+        size, holders = image
+        fitting = {name(node) for node in places.nodes(part) if ready(node) and schedulable(node)}
+        if len(holders) > run.pods or not fitting - holders:
+            yield FINE
+            continue
+        shown = Evidence(source=f"Node/{min(holders)} .status.images", text=f"sizeBytes: {int(size)}")
+        details = {"size": f"{size / 2**30:.1f}", "without": len(fitting - holders), "pods": run.pods}
+        yield Gap(subject(run.object), (evidence(run.object, *path, "image"), shown), details)
 
 
 def _huge(cluster: Cluster) -> dict[str, tuple[float, frozenset[str]]]:
