@@ -33,9 +33,15 @@ def read(
 
     Raises Problem where the server is not reached or there is no such namespace.
     """
-    limits = limits or Limits()
-    transport = Transport(access, limits)
-    crew = Crew(_WORKERS, limits.whole)
+    transport = Transport(access, limits or Limits())
+    try:
+        return _read(transport, access, names, namespace)
+    finally:
+        transport.close()
+
+
+def _read(transport: Transport, access: Access, names: Collection[str], namespace: str | None) -> Snapshot:
+    crew = Crew(_WORKERS, transport.limits.whole)
     version = _version(transport, crew)
     if namespace is not None:
         _exists(transport, crew, namespace)

@@ -6,7 +6,8 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from functools import partial
+from typing import NoReturn, TypeVar
 
 from evenpace.collect.snapshot import Unread, Why
 
@@ -25,7 +26,7 @@ class Crew:
     def results(self, calls: Mapping[str, Callable[[], T]]) -> dict[str, T]:
         """Return what the calls returned, by name, without those that are late; raises what one raises."""
         todo: queue.SimpleQueue[str] = queue.SimpleQueue()
-        done: queue.SimpleQueue[tuple[str, T | BaseException]] = queue.SimpleQueue()
+        done: queue.SimpleQueue[tuple[str, Callable[[], T]]] = queue.SimpleQueue()
         for name in calls:
             todo.put(name)
         for _ in range(min(self._workers, len(calls))):
@@ -36,9 +37,7 @@ class Crew:
                 name, result = done.get(timeout=max(self._end - self._clock(), 0.001))
             except queue.Empty:
                 break
-            if isinstance(result, BaseException):
-                raise result
-            found[name] = result
+            found[name] = result()
         return found
 
     def late(self, what: str) -> Unread:
@@ -52,7 +51,7 @@ class Crew:
 def _work(
     calls: Mapping[str, Callable[[], T]],
     todo: queue.SimpleQueue[str],
-    done: queue.SimpleQueue[tuple[str, T | BaseException]],
+    done: queue.SimpleQueue[tuple[str, Callable[[], T]]],
     over: Callable[[], bool],
 ) -> None:
     while not over():
@@ -60,7 +59,17 @@ def _work(
             name = todo.get_nowait()
         except queue.Empty:
             return
-        try:
-            done.put((name, calls[name]()))
-        except Exception as error:
-            done.put((name, error))
+        done.put((name, _tried(calls[name])))
+
+
+def _tried(call: Callable[[], T]) -> Callable[[], T]:
+    """Return what gives the result of a call, or raises what it raised."""
+    try:
+        result = call()
+    except Exception as error:
+        return partial(_raised, error)
+    return lambda: result
+
+
+def _raised(error: Exception) -> NoReturn:
+    raise error

@@ -77,16 +77,38 @@ class Transport:
         self._left = limits.total
         self._lock = threading.Lock()
         self._tls = {"sni_hostname": access.tls_name} if access.tls_name else {}
+        self._asking = 0
+        self._closing = False
         self._client = _client(access, limits)
+
+    def close(self) -> None:
+        """Close the connections, those in use as soon as they no longer are."""
+        with self._lock:
+            self._closing = True
+            idle = not self._asking
+        if idle:
+            self._client.close()
 
     def get(self, path: str, parameters: Mapping[str, str | int] | None = None) -> bytes:
         """Return the body of the answer to GET; raises Refusal."""
+        with self._lock:
+            self._asking += 1
+        try:
+            return self._patiently(path, parameters or {})
+        finally:
+            with self._lock:
+                self._asking -= 1
+                last = self._closing and not self._asking
+            if last:
+                self._client.close()
+
+    def _patiently(self, path: str, parameters: Mapping[str, str | int]) -> bytes:
         for _ in range(self.limits.retries):
             try:
-                return self._once(path, parameters or {})
+                return self._once(path, parameters)
             except _Busy as busy:
                 self._sleep(busy.wait)
-        return self._once(path, parameters or {})
+        return self._once(path, parameters)
 
     def _once(self, path: str, parameters: Mapping[str, str | int]) -> bytes:
         end = self._clock() + self.limits.request
