@@ -46,6 +46,7 @@ docs: $(VENV)/ready-docs
 
 reference: $(VENV)/ready
 	$(BIN)/python scripts/generate_reference.py
+	$(BIN)/python scripts/generate_rbac.py
 
 bench-cases: $(VENV)/ready
 	$(BIN)/python benchmarks/diagnose_cases.py $(CASES) --write
