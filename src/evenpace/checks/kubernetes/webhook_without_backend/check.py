@@ -25,7 +25,7 @@ _FIELDS = (("clientConfig", "service"), ("failurePolicy",), ("rules",))
 
 
 def check(cluster: Cluster) -> Iterator[Answer]:
-    """Answer for each configuration with a webhook that fails closed and is served by pods of this cluster."""
+    """Answer for each configuration with a webhook that fails closed and that pods here serve."""
     found = cluster.objects("services")
     services: dict[tuple[str, ...], Object] = {(namespace(one), name(one)): one for one in found}
     pods: dict[str, list[Object]] = {}
@@ -60,6 +60,5 @@ def _answered(
     if service is None:
         return False
     selector = table(service, "spec", "selector")
-    return not selector or any(
-        matches({"matchLabels": selector}, labels(pod)) for pod in pods.get(home[0], ())
-    )
+    serving = (matches({"matchLabels": selector}, labels(pod)) for pod in pods.get(home[0], ()))
+    return not selector or any(serving)
