@@ -46,6 +46,13 @@ def _forms() -> tuple[str, ...]:
     metavar="FILE",
     help="Audit this batch script of Slurm as well; may be repeated.",
 )
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep what was read, without secrets, as JSON that --from reads.",
+)
+@click.option("--redact", is_flag=True, help="Replace all names, in what is shown and in what is kept.")
 @click.option("--check", "ids", multiple=True, metavar="ID", help="Run only this check; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and end.")
 @click.option("--explain", "explaining", metavar="ID", help="Explain a check and end.")
@@ -79,6 +86,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     kubeconfig: Path | None,
     namespace: str | None,
     job_scripts: tuple[Path, ...],
+    save: Path | None,
+    redact: bool,
     ids: tuple[str, ...],
     listing: bool,
     explaining: str | None,
@@ -100,6 +109,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         evenpace audit
         evenpace audit --context prod --check jobset_no_restarts
         evenpace audit --job-script train.sbatch
+        evenpace audit --save cluster.json --redact
         evenpace audit --from dump/ --format json --output audit.json
         evenpace audit --from dump/ --baseline audit.json --fail-on critical
         evenpace audit --explain jobset_no_restarts --lang ko
@@ -114,5 +124,5 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         )
     from evenpace.cli._audit import answering, sources  # heavy, and not needed for --help
 
-    source = sources.Source(origin, context, kubeconfig, namespace, job_scripts)
+    source = sources.Source(origin, context, kubeconfig, namespace, job_scripts, save, redact)
     return answering.run(source, ids, answering.Asked(form, output, lang, fail_on, suppress, baseline))

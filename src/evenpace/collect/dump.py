@@ -14,7 +14,7 @@ from evenpace.errors import Problem
 def read(path: Path) -> tuple[Snapshot, ...]:
     """Read a folder or a file; raises Problem where nothing in it is from a cluster."""
     if path.is_file():
-        return (saved.read(path),)
+        return saved.read_all(path)
     try:
         found = (kubernetes.read(path), slurm.read(path))
     except OSError as error:

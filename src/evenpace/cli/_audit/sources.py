@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import click
+
 from evenpace.checks.catalogue import Check
+from evenpace.cli._audit import saving
 from evenpace.collect import dump
 from evenpace.collect.kubernetes import config
 from evenpace.collect.slurm.scripts import with_jobs
@@ -17,13 +20,18 @@ from evenpace.errors import Problem
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Hold what was asked to be read; `origin` is a dump, the rest chooses a cluster of Kubernetes."""
+    """Hold what was asked to be read, and whether it is kept.
+
+    `origin` is a dump; `context`, `kubeconfig` and `namespace` choose a cluster of Kubernetes.
+    """
 
     origin: Path | None = None
     context: str | None = None
     kubeconfig: Path | None = None
     namespace: str | None = None
     job_scripts: tuple[Path, ...] = ()
+    save: Path | None = None
+    redact: bool = False
 
     @property
     def kubernetes(self) -> bool:
@@ -32,16 +40,29 @@ class Source:
 
 
 def snapshots_of(source: Source, checks: Sequence[Check]) -> tuple[Snapshot, ...]:
-    """Read what `checks` need; raises Problem where there is nothing to read."""
+    """Read what `checks` need, and keep it where that is asked for; raises Problem."""
+    found = _read(source, checks)
+    if source.redact:
+        found = saving.nameless(found)
+    if source.save is not None:
+        saving.save(found, source.save, source.origin)
+    return found
+
+
+def _read(source: Source, checks: Sequence[Check]) -> tuple[Snapshot, ...]:
+    """Return what there is to read; raises Problem where that is nothing."""
     if source.origin is not None:
         if source.kubernetes:
             raise Problem("--from reads a dump; leave out --context, --kubeconfig and --namespace")
         return _with_scripts(dump.read(source.origin), source.job_scripts)
-    found: tuple[Snapshot, ...] = ()
+    found = () if source.kubernetes else _slurm(checks)
     if source.kubernetes or config.configured():
-        found += (_kubernetes(source, checks),)
-    if not source.kubernetes:
-        found += _slurm(checks)
+        try:
+            found = (_kubernetes(source, checks), *found)
+        except Problem as problem:
+            if source.kubernetes or not found:
+                raise
+            click.echo(f"evenpace: only Slurm is audited: {problem}", err=True)
     if not found and not source.job_scripts:
         raise Problem("there is no cluster at hand: name one by --kubeconfig, or audit a dump by --from")
     return _with_scripts(found, source.job_scripts)

@@ -31,13 +31,14 @@ class _Page(msgspec.Struct):
 
 
 _PAGE = msgspec.json.Decoder(_Page)
+_ITEMS = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 
 
 class Objects:
-    """Decode the pages of one list; each object is told its type, which lists leave out."""
+    """Decode lists of objects; each is told its type where one is given: lists of the API leave it out."""
 
-    def __init__(self, version: str, kind: str) -> None:
-        self._type = {"apiVersion": version, "kind": kind}
+    def __init__(self, version: str = "", kind: str = "") -> None:
+        self._type = {"apiVersion": version, "kind": kind} if kind else {}
         self._seen: dict[bytes, Any] = {}
         self._bytes = 0
 
@@ -51,6 +52,10 @@ class Objects:
             raise ValueError("no list of objects")
         found = [self._object(one) for one in page.items or ()]
         return found, page.metadata.token if page.metadata else ""
+
+    def listed(self, raw: bytes | msgspec.Raw) -> list[Item]:
+        """Return the objects of a bare list; raises one of UNREADABLE."""
+        return [self._object(one) for one in _ITEMS.decode(raw)]
 
     def one(self, raw: bytes) -> Item:
         """Return the object of an answer that is no list; raises one of UNREADABLE."""

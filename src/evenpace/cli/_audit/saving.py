@@ -1,0 +1,36 @@
+"""Keep what was read of a cluster in a file, for an audit elsewhere or later."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenpace.checks.words import looked_for
+from evenpace.collect.redact import redacted
+from evenpace.collect.saved import encoded
+from evenpace.collect.secrets import without_secrets
+from evenpace.collect.snapshot import Snapshot
+from evenpace.errors import Problem
+
+
+def nameless(snapshots: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+    """Return the snapshots without secrets and names; what the checks look for stays."""
+    return redacted(tuple(map(without_secrets, snapshots)), looked_for())
+
+
+def save(snapshots: Sequence[Snapshot], file: Path, origin: Path | None) -> None:
+    """Write the snapshots, without secrets, for the user's eyes alone; raises Problem."""
+    if file.suffix != ".json":
+        raise Problem(f"a snapshot is JSON; name it {file.name}.json")
+    if origin is not None and origin.exists() and file.exists() and file.samefile(origin):
+        raise Problem(f"{file} is what is audited; choose another --save")
+    part = file.with_name(f".{file.name}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+            for piece in encoded(tuple(map(without_secrets, snapshots))):
+                out.write(piece)
+        part.replace(file)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise Problem(f"cannot write {file}: {error.strerror}; choose another --save") from error

@@ -1,0 +1,182 @@
+"""Replace in a snapshot what names people, machines, places and models, so that it can be given away.
+
+Every word is replaced that is not public: not one of those that checks look for. The same word becomes the
+same pseudonym everywhere, so that what belonged together still does, and checks answer as they did.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from evenpace.collect.slurm.model import TYPES
+from evenpace.collect.snapshot import Snapshot, Unread
+
+_LONGEST = 100_000  # characters of a text that are kept
+# What stands in these fields is said by Kubernetes and Slurm, not by whoever runs the cluster.
+_AS_IS = frozenset(
+    {
+        *(
+            "apiVersion",
+            "kind",
+            "type",
+            "status",
+            "reason",
+            "phase",
+            "effect",
+            "operator",
+            "protocol",
+            "mode",
+        ),
+        *(
+            "medium",
+            "accessModes",
+            "architecture",
+            "operatingSystem",
+            "kernelVersion",
+            "osImage",
+            "fieldPath",
+        ),
+        *("kubeletVersion", "kubeProxyVersion", "containerRuntimeVersion", "verbs", "operations", "scope"),
+        *("apiGroups", "apiVersions", "resources", "qosClass", "volumeMode", "action", "whenDeleted"),
+        *("states", "gres", "flags", "version", "os", "signal", "preempt_mode", "role"),
+    }
+)
+_REASONS = frozenset({"reason"})  # in Slurm, somebody wrote them
+# Mappings whose keys were chosen by somebody.
+_CHOSEN = frozenset(
+    {
+        *("labels", "annotations", "nodeSelector", "matchLabels", "selector", "data", "parameters"),
+        *("capacity", "allocatable", "limits", "requests", "hard", "used"),
+    }
+)
+_TEXTS = frozenset({"message", "command", "args", "expr", "data", "note", "text", "topology", "gres.conf"})
+_LABELS = (
+    *("nvidia.com/", "amd.com/", "feature.node.kubernetes.io/", "node.kubernetes.io/instance-type"),
+    *("kubernetes.io/arch", "kubernetes.io/os", "cloud.google.com/gke-accelerator"),
+)
+_VARIABLES = (
+    "NCCL_",
+    "TORCH_",
+    "PYTORCH_",
+    "CUDA_",
+    "NVIDIA_",
+    "DP_",
+    "GLOO_",
+    "UCX_",
+    "OMP_",
+    "DCGM_",
+    "FI_",
+)
+_PLAIN = re.compile(
+    r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[eE][0-9]{1,3}|[numkMGTPE]i?|Ki|ms|s|m|h|d|%)?"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}(?:Z|[+-][0-9]{2}:?[0-9]{2})|[Tt]rue|[Ff]alse|"
+)
+_ADDRESS = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])"
+_NUMBER = r"(?<![\w.\-/])[0-9]{1,12}(?:\.[0-9]{1,6})?(?:[KMGT]i?B?|ms|[smh%])?(?![\w.\-/])"
+_NAME = re.compile(rf"(?P<address>{_ADDRESS})|(?P<word>[^\W_]+)")
+_TEXT = re.compile(rf"(?P<address>{_ADDRESS})|(?P<number>{_NUMBER})|(?P<word>[^\W_]+)")
+_LETTERS = re.compile(rf"(?P<address>{_ADDRESS})|(?P<word>[^\W\d_]+)")
+_PLACES = re.compile(r"(?i)(?:name|host|addr|user|loc|path|file|dir|log|program|prolog|epilog|pass|info|key)")
+
+
+def redacted(snapshots: Collection[Snapshot], public: Collection[str]) -> tuple[Snapshot, ...]:
+    """Return the snapshots with every word replaced that is not in `public` (in small letters)."""
+    return tuple(_Redactor(frozenset(public), one.family).snapshot(one) for one in snapshots)
+
+
+class _Redactor:
+    def __init__(self, public: frozenset[str], family: str) -> None:
+        self._public = public
+        self._slurm = family == "slurm"
+        self._as_is = _AS_IS - _REASONS if self._slurm else _AS_IS
+        self._words: dict[str, str] = {}
+        self._addresses: dict[str, str] = {}
+        self._done: dict[tuple[int, str], Any] = {}
+
+    def snapshot(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot under pseudonyms; reasons lose their details, which quote the server."""
+        kinds = {kind: self._kind(kind, value) for kind, value in snapshot.kinds.items()}
+        unread = {kind: Unread(one.why, one.what) for kind, one in snapshot.unread.items()}
+        partly = {kind: Unread(one.why, one.what) for kind, one in snapshot.partly.items()}
+        return replace(snapshot, source="redacted", kinds=kinds, unread=unread, partly=partly)
+
+    def _kind(self, kind: str, value: Any) -> Any:
+        self._done.clear()  # by what is held in memory, and what is made here is not held for long
+        if not self._slurm or kind not in TYPES:
+            return self._value(value, "")
+        plain = msgspec.to_builtins(value)
+        if kind == "config":
+            found: Any = {key: self._setting(key, text) for key, text in plain.items()}
+        else:
+            found = self._value(plain, kind)
+        return msgspec.convert(found, TYPES[kind], strict=False)
+
+    def _setting(self, key: str, text: str) -> str:
+        return self._replaced(text, _LETTERS) if _PLACES.search(key) or "/" in text else text
+
+    def _value(self, value: Any, key: str) -> Any:
+        """Return a value that stands in the field `key`."""
+        if isinstance(value, str):
+            return self._text(key, value[:_LONGEST])
+        if not isinstance(value, Mapping | list | tuple):
+            return value
+        if (id(value), key) not in self._done:
+            self._done[id(value), key] = self._fresh(value, key)
+        return self._done[id(value), key]
+
+    def _fresh(self, value: Any, key: str) -> Any:
+        if not isinstance(value, Mapping):
+            found = [self._value(one, key) for one in value]
+            return tuple(found) if isinstance(value, tuple) else found
+        if isinstance(value.get("name"), str) and isinstance(value.get("value"), str):
+            return {**value, **self._variable(value["name"], value["value"])}
+        if key not in _CHOSEN:
+            return {name: self._value(one, str(name)) for name, one in value.items()}
+        inner = key if key in _TEXTS else ""
+        return {
+            self._replaced(str(name), _NAME): one
+            if isinstance(one, str) and str(name).startswith(_LABELS)
+            else self._value(one, inner)
+            for name, one in value.items()
+        }
+
+    def _variable(self, name: str, value: str) -> dict[str, str]:
+        """Return a variable of the environment: of those that checks know the numbers stay."""
+        known = name.startswith(_VARIABLES)
+        told = self._text("args", value) if known else self._word(value) if value else ""
+        return {"name": self._replaced(name, _NAME), "value": told}
+
+    def _text(self, key: str, value: str) -> str:
+        if key in self._as_is or key.endswith("Policy") or _PLAIN.fullmatch(value):
+            return value
+        if self._slurm:
+            return self._replaced(value, _LETTERS)
+        return self._replaced(value, _TEXT if key in _TEXTS else _NAME)
+
+    def _replaced(self, text: str, pattern: re.Pattern[str]) -> str:
+        return pattern.sub(self._one, text)
+
+    def _one(self, match: re.Match[str]) -> str:
+        found = match[0]
+        if match.lastgroup == "address":
+            number = len(self._addresses)
+            made = f"198.{18 + (number >> 16) % 2}.{(number >> 8) & 255}.{number & 255}"
+            return self._addresses.setdefault(found, made)
+        if match.lastgroup == "number":
+            return found
+        return found if found.lower() in self._public else self._word(found)
+
+    def _word(self, word: str) -> str:
+        """Return the pseudonym of a word: letters alone, so that numbers beside it stay apart from it."""
+        if word not in self._words:
+            number, made = len(self._words), ""
+            while number or not made:
+                number, digit = divmod(number, 26)
+                made += chr(ord("a") + digit)
+            self._words[word] = f"zz{made}"
+        return self._words[word]

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenpace.checks.catalogue import Check, checks
+from evenpace.checks.running import run
+from evenpace.checks.words import looked_for
+from evenpace.collect import saved
+from evenpace.collect.redact import redacted
+from evenpace.collect.slurm.model import Job, Node
+from evenpace.collect.snapshot import Snapshot, Unread, Why
+
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+FIXTURES = [(check, path) for check in checks().values() for path in sorted(check.folder.glob("fixtures/*"))]
+ANYTHING: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=30),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.text(max_size=6) | st.sampled_from(["name", "value", "labels", "data"]), inner, max_size=3
+        )
+    ),
+    max_leaves=15,
+)
+
+
+def of(**kinds: Any) -> Snapshot:
+    """Return a snapshot of Kubernetes."""
+    return Snapshot("kubernetes", "context prod", NOW, kinds, {}, "v1.33.1")
+
+
+@pytest.mark.parametrize(
+    ("check", "path"), FIXTURES, ids=lambda one: getattr(one, "id", getattr(one, "stem", ""))
+)
+def test_a_check_answers_as_it_did(check: Check, path: Path) -> None:
+    """A word that a check looks for stands in its source or in what checks share, so it is kept."""
+    snapshot = saved.read(path)
+    (changed,) = redacted([snapshot], looked_for())
+    before, after = run(check, snapshot), run(check, changed)
+    assert after.error == before.error
+    assert (after.outcome, after.failing, after.looked_at) == (
+        before.outcome,
+        before.failing,
+        before.looked_at,
+    )
+
+
+def test_what_names_somebody_is_gone_and_what_belonged_together_still_does() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "acme-llama-0",
+            "namespace": "acme",
+            "labels": {"acme.io/owner": "jdoe", "nvidia.com/gpu.product": "NVIDIA-H100"},
+            "annotations": {"note": "ask jdoe at 10.1.2.3"},
+        },
+        "spec": {
+            "nodeName": "ip-10-4-5-6",
+            "containers": [
+                {
+                    "name": "train",
+                    "image": "registry.acme.io/llama:v7",
+                    "args": ["--data=/mnt/acme/llama", "--nodes", "32"],
+                    "env": [
+                        {"name": "ACME_MODEL", "value": "llama"},
+                        {"name": "NCCL_IB_TIMEOUT", "value": "22"},
+                    ],
+                    "resources": {"limits": {"nvidia.com/gpu": "8", "memory": "1000Gi"}},
+                }
+            ],
+        },
+        "status": {"phase": "Running", "podIP": "10.1.2.3", "startTime": "2026-11-29T11:00:00Z"},
+    }
+    node = {"kind": "Node", "metadata": {"name": "ip-10-4-5-6"}}
+    (changed,) = redacted([of(pods=(pod,), nodes=(node,))], looked_for())
+    text = json.dumps([changed.kinds, changed.source])
+    for word in ("acme", "llama", "jdoe", "10.1.2.3", "10-4-5-6", "prod"):
+        assert word not in text.lower()
+    (after,), (machine,) = changed.kinds["pods"], changed.kinds["nodes"]
+    assert after["spec"]["nodeName"] == machine["metadata"]["name"]
+    assert after["metadata"]["labels"]["nvidia.com/gpu.product"] == "NVIDIA-H100"
+    container = after["spec"]["containers"][0]
+    assert container["resources"] == {"limits": {"nvidia.com/gpu": "8", "memory": "1000Gi"}}
+    assert container["env"][1] == {"name": "NCCL_IB_TIMEOUT", "value": "22"}
+    assert container["args"][2] == "32"
+    assert (after["status"]["phase"], after["status"]["startTime"]) == ("Running", "2026-11-29T11:00:00Z")
+
+
+def test_nodes_of_slurm_keep_their_numbers_so_that_lists_still_name_them() -> None:
+    kinds = {
+        "nodes": (Node("acme12", ("IDLE",), "jdoe looks at it"), Node("acme13")),
+        "jobs": (Job("7", "llama", "jdoe", nodes=("acme12",)),),
+        "config": {"ClusterName": "acme", "KillWait": "30 sec", "Prolog": "/opt/acme/prolog.sh"},
+        "topology": "SwitchName=leaf1 Nodes=acme[12-13]",
+    }
+    (changed,) = redacted([Snapshot("slurm", "acme", NOW, kinds)], looked_for())
+    text = msgspec.json.encode(changed.kinds).decode().lower()
+    for word in ("acme", "llama", "jdoe"):
+        assert word not in text
+    first, second = changed.kinds["nodes"]
+    assert first.name.endswith("12")
+    assert first.name[:-2] == second.name[:-2]
+    assert changed.kinds["jobs"][0].nodes == (first.name,)
+    assert f"Nodes={first.name[:-2]}[12-13]" in changed.kinds["topology"]
+    assert changed.kinds["config"]["KillWait"] == "30 sec"
+
+
+def test_reasons_lose_what_the_server_said() -> None:
+    snapshot = Snapshot(
+        "kubernetes", "x", NOW, {}, {"pods": Unread(Why.FORBIDDEN, "list pods", 'User "jdoe" cannot')}
+    )
+    (changed,) = redacted([snapshot], ())
+    assert changed.unread == {"pods": Unread(Why.FORBIDDEN, "list pods")}
+
+
+@given(value=ANYTHING)
+def test_whatever_was_read_can_be_redacted(value: Any) -> None:
+    (changed,) = redacted([of(pods=(value,))], looked_for())
+    assert type(changed.kinds["pods"][0]) is type(value)
+
+
+@given(words=st.lists(st.text("abcxyz0123456789-.", min_size=1, max_size=12), unique=True, min_size=2))
+def test_different_names_stay_different(words: list[str]) -> None:
+    nodes = tuple({"metadata": {"name": word}} for word in words)
+    (changed,) = redacted([of(nodes=nodes)], ())
+    assert len({one["metadata"]["name"] for one in changed.kinds["nodes"]}) == len(words)
