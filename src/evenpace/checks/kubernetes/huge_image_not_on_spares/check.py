@@ -34,7 +34,8 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             yield FINE
             continue
         shown = Evidence(source=f"Node/{min(holders)} .status.images", text=f"sizeBytes: {int(size)}")
-        details = {"size": f"{size / 2**30:.1f}", "without": len(fitting - holders), "pods": run.pods}
+        details: dict[str, str | int | float] = {"size": f"{size / 2**30:.1f}", "pods": run.pods}
+        details["without"] = len(fitting - holders)
         yield Gap(subject(run.object), (evidence(run.object, *path, "image"), shown), details)
 
 
