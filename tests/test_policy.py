@@ -182,6 +182,8 @@ def test_a_writing_call_is_recognised(code: str, writes: bool) -> None:
 READING = ("checks", "collect", "detect", "diagnose", "library")
 # Where the audit meets the world, and the module it needs for that; what they may send has its own tests.
 DOORS = {"collect/kubernetes/transport.py": {"ssl"}, "collect/slurm/commands.py": {"subprocess"}}
+# The door to Slurm's commands ends the command that it started itself, when its time or its size is over.
+OWN_CHILD = {("collect/slurm/commands.py", "process.kill")}
 
 
 @pytest.mark.parametrize("path", within(*READING), ids=name)
@@ -195,7 +197,7 @@ def test_reading_rooms_cannot_write(path: Path) -> None:
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Call) and writing(node)
     ]
-    assert found == []
+    assert [(call, line) for call, line in found if (name(path), call) not in OWN_CHILD] == []
 
 
 def own(path: Path) -> set[Path]:
@@ -220,12 +222,12 @@ def test_no_writing_call_is_in_reach_of_the_gap_check() -> None:
             reached.add(path)
             pending += own(path)
     found = {
-        f"{name(path)}:{node.lineno} {ast.unparse(node.func)}"
+        (name(path), ast.unparse(node.func))
         for path in reached
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Call) and writing(node)
     }
-    assert found == set()
+    assert found - OWN_CHILD == set()
 
 
 def sizes(path: Path) -> Iterator[tuple[str, int, int]]:
