@@ -42,7 +42,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         evidence(first, "spec", "priorityClassName"),
         evidence(first, "spec", "priority"),
     )
-    details = {
+    details: dict[str, str | int | float] = {
         "class": text(default, "metadata", "name", default="?"),
         "value": int(value(default)),
         "workloads": len(large),

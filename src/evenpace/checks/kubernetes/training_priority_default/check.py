@@ -39,7 +39,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
                 evidence(threat, "spec", "priorityClassName"),
                 evidence(threat, "spec", "priority"),
             )
-            details = {
+            details: dict[str, str | int | float] = {
                 "gpus": run.gpus,
                 "default": int(default),
                 "high": int(pod_priority(threat, known)),
