@@ -7,13 +7,13 @@ from datetime import datetime
 
 from evenpace.collect.kubernetes.matching import daemon_runs_on
 from evenpace.demo.cluster.nodes import gpu_nodes, lease, system_nodes
-from evenpace.demo.cluster.parts import addresses, at, manifests, metadata, ready_pod, uid
+from evenpace.demo.cluster.parts import addresses, at, manifests, metadata, ready_pod, uid, usual_tolerations
 from evenpace.demo.cluster.resources import RESOURCES
 from evenpace.demo.cluster.store import Object, Store
 from evenpace.demo.cluster.training import Training
 
 NODES = 200
-FEWEST = 40  # nodes: the runs want two each, and spares
+FEWEST = 100  # nodes: the gaps name some
 _EVERYWHERE = (
     *("currentNumberScheduled", "desiredNumberScheduled", "updatedNumberScheduled"),
     *("numberAvailable", "numberReady"),
@@ -96,7 +96,8 @@ def _serving(
 def _pod(owner: Object, name: str, node: str, address: str, now: datetime) -> Object:
     template = owner["spec"]["template"]
     made, started = at(now, days=30), at(now, days=30, minutes=-1)
-    spec = {**template["spec"], "nodeName": node, "restartPolicy": "Always"}
+    spec = {"tolerations": usual_tolerations(), **template["spec"]}
+    spec |= {"nodeName": node, "restartPolicy": "Always"}
     labels = template["metadata"]["labels"]
     return {
         "metadata": metadata(name, owner["metadata"]["namespace"], labels, owner, made),

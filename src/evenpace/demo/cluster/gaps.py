@@ -27,6 +27,7 @@ from evenpace.demo.cluster.store import Object, Store
 from evenpace.errors import Problem
 
 _GAPS = Path(__file__).parent / "gaps"
+_ALONE = _GAPS / "alone.yaml"
 _TIME = re.compile(r"\{(\d{1,6})([smhd]) (ago|ahead)\}")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 Undo = Callable[[], object]
@@ -52,11 +53,19 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def gaps() -> Mapping[str, tuple[Step, ...]]:
     """Return the steps of each gap by the check's id, in order."""
-    found: dict[str, tuple[Step, ...]] = {}
-    for path in sorted(_GAPS.glob("*.yaml")):
-        content = yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
-        found |= msgspec.convert(content, dict[str, tuple[Step, ...]])
-    return dict(sorted(found.items()))
+    return dict(sorted((together() | _read(_ALONE)).items()))
+
+
+@cache
+def together() -> dict[str, tuple[Step, ...]]:
+    """Return the gaps that can all be in one cluster; the others hide some of them."""
+    paths = sorted(path for path in _GAPS.glob("*.yaml") if path != _ALONE)
+    return {id_: steps for path in paths for id_, steps in _read(path).items()}
+
+
+def _read(path: Path) -> dict[str, tuple[Step, ...]]:
+    content = yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
+    return msgspec.convert(content, dict[str, tuple[Step, ...]])
 
 
 def find(id_: str) -> tuple[Step, ...]:
@@ -87,7 +96,7 @@ def _done(store: Store, step: Step) -> list[Undo]:
     if step.add:
         return [_added(store, step.resource, one) for one in step.add]
     chosen = _chosen(store, step)
-    if not chosen:
+    if not chosen and not step.remove:
         raise LookupError(f"a step of a gap finds no {step.resource}: {step}")
     return [_changed(store, step, one) for one in chosen]
 

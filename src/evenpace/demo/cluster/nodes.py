@@ -13,7 +13,7 @@ _LEAF = 16  # nodes below one switch
 _SPINE = 128
 _GIB = 1 << 30
 _IMAGES = (
-    ("registry.example.com/train/llm:2026.11.3", 7.4),
+    ("registry.example.com/train/llm:2026.11.3", 21.4),
     ("registry.example.com/tools/gpu-preflight:2.4", 3.1),
     ("nvcr.io/nvidia/k8s/dcgm-exporter:4.2.3-4.1.3-ubuntu22.04", 0.4),
 )
@@ -72,17 +72,6 @@ def lease(node: Object, now: datetime) -> Object:
             "renewTime": micro(now - timedelta(seconds=4)),
         },
     }
-
-
-def beaten(node: Object, now: datetime) -> Object:
-    """Return a node whose conditions were all confirmed just now, but for those that had stopped to be."""
-    status = node["status"]
-    newest = max((one.get("lastHeartbeatTime", "") for one in status["conditions"]), default="")
-    conditions = [
-        {**one, "lastHeartbeatTime": at(now, seconds=30)} if one.get("lastHeartbeatTime") == newest else one
-        for one in status["conditions"]
-    ]
-    return {**node, "status": {**status, "conditions": conditions}}
 
 
 def _gpu_node(pool: Pool, number: int, now: datetime) -> Object:

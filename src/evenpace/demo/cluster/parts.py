@@ -76,6 +76,12 @@ def addresses(prefix: int) -> Iterator[str]:
         yield f"10.{prefix + high // 256}.{high % 256}.{low + 1}"
 
 
+def usual_tolerations() -> list[Object]:
+    """Return what the API server adds to pods that say nothing about dead nodes."""
+    rest = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    return [{"key": f"node.kubernetes.io/{state}", **rest} for state in ("not-ready", "unreachable")]
+
+
 def ready_pod(spec: Object, made: str, started: str, address: str) -> Object:
     """Return the status of a pod that runs and is ready."""
     kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")

@@ -6,9 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from evenpace.demo.cluster.parts import addresses, at, condition, manifests, metadata, ready_pod
+from evenpace.demo.cluster.parts import (
+    addresses,
+    at,
+    condition,
+    manifests,
+    metadata,
+    ready_pod,
+    usual_tolerations,
+)
 from evenpace.demo.cluster.store import Object
 
+_PRIORITIES = {"training": (100_000, "PreemptLowerPriority"), "interactive": (1000, "Never")}
 _QUEUE = {"kueue.x-k8s.io/queue-name": "training"}
 _RULES = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
 _AGAIN = {"action": "RestartJobSetAndIgnoreMaxRestarts", "onJobFailureReasons": ["PodFailurePolicy"]}
@@ -17,7 +26,7 @@ HOURS = 60.0  # that the runs have been going
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Describe one run: its controller, its pool and how much of the pool it has."""
+    """Describe one run: its controller, its pool and how much of the pool it has; 0 stands for one node."""
 
     name: str
     kind: str
@@ -33,6 +42,7 @@ RUNS = (
     Run("embedding", "MPIJob", "h100", 0.1),
     Run("rlhf", "VolcanoJob", "h100", 0.14),
     Run("rollouts", "RayCluster", "h100", 0.08),
+    Run("distill", "Job", "h100", 0.0),
     Run("chat", "LeaderWorkerSet", "h100", 0.04),
 )
 
@@ -49,13 +59,13 @@ class Training:
     def objects(self) -> Iterator[tuple[str, Object]]:
         """Yield (resource, object) of all runs."""
         for run in RUNS:
-            count = max(2, int(self._sizes[run.pool] * run.share))
+            count = max(2, int(self._sizes[run.pool] * run.share)) if run.share else 1
             nodes = [self._free[run.pool].pop(0) for _ in range(count)]
             yield from getattr(self, f"_{run.kind.lower()}")(run, nodes)
         yield from self._notebooks()
 
     def _jobset(self, run: Run, nodes: list[str]) -> Iterator[tuple[str, Object]]:
-        template = _template(nodes, topology=True)
+        template = _template(run, nodes)
         job = {
             "parallelism": len(nodes),
             "completions": len(nodes),
@@ -83,7 +93,7 @@ class Training:
         yield from self._pods(child, template, nodes, labels)
 
     def _job(self, run: Run, nodes: list[str]) -> Iterator[tuple[str, Object]]:
-        template = _template(nodes, topology=True)
+        template = _template(run, nodes)
         spec = {
             "parallelism": len(nodes),
             "completions": len(nodes),
@@ -98,7 +108,7 @@ class Training:
         yield from self._pods(job, template, nodes, {"job-name": run.name})
 
     def _pytorchjob(self, run: Run, nodes: list[str]) -> Iterator[tuple[str, Object]]:
-        template = _template(nodes, topology=True)
+        template = _template(run, nodes)
         roles = {
             "Master": {"replicas": 1, "restartPolicy": "OnFailure", "template": template},
             "Worker": {"replicas": len(nodes) - 1, "restartPolicy": "OnFailure", "template": template},
@@ -110,7 +120,7 @@ class Training:
         yield from self._pods(job, template, nodes, {"training.kubeflow.org/job-name": run.name})
 
     def _mpijob(self, run: Run, nodes: list[str]) -> Iterator[tuple[str, Object]]:
-        template = _template(nodes, topology=True)
+        template = _template(run, nodes)
         launcher = {
             "spec": {
                 "priorityClassName": "training",
@@ -134,7 +144,7 @@ class Training:
         yield from self._pods(job, template, nodes, {"training.kubeflow.org/job-name": run.name})
 
     def _volcanojob(self, run: Run, nodes: list[str]) -> Iterator[tuple[str, Object]]:
-        template = _template(nodes)
+        template = _template(run, nodes)
         task = {"name": "worker", "replicas": len(nodes), "template": template}
         spec = {
             "schedulerName": "volcano",
@@ -165,7 +175,7 @@ class Training:
         yield from self._pods(job, template, nodes, {"volcano.sh/job-name": run.name}, group)
 
     def _raycluster(self, run: Run, nodes: list[str]) -> Iterator[tuple[str, Object]]:
-        template = _template(nodes, topology=True)
+        template = _template(run, nodes)
         head = {"metadata": {}, "spec": _plain("ray-head", "registry.example.com/train/ray:2.47")}
         group = {"groupName": "workers", "replicas": len(nodes), "template": template}
         spec = {"headGroupSpec": {"template": head}, "workerGroupSpecs": [group]}
@@ -175,7 +185,7 @@ class Training:
         yield from self._pods(cluster, template, nodes, {"ray.io/cluster": run.name})
 
     def _leaderworkerset(self, run: Run, nodes: list[str]) -> Iterator[tuple[str, Object]]:
-        template = _template(nodes, topology=True)
+        template = _template(run, nodes)
         spec = {
             "replicas": 1,
             "leaderWorkerTemplate": {"size": len(nodes), "workerTemplate": template},
@@ -247,7 +257,7 @@ class Training:
             about = metadata(own, "ml", {**labels, "index": str(index)}, owner, self._made())
             notes = dict((template.get("metadata") or {}).get("annotations") or {})
             notes |= {"scheduling.k8s.io/group-name": group} if group else {}
-            spec = {**template["spec"], "nodeName": node}
+            spec = {**template["spec"], "nodeName": node, **_rank(template["spec"])}
             status = ready_pod(spec, self._made(), started, next(self._addresses))
             about |= {"annotations": notes} if notes else {}
             yield "pods", {"metadata": about, "spec": spec, "status": status}
@@ -256,13 +266,29 @@ class Training:
         return at(self._now, hours=HOURS)
 
 
-def _template(nodes: list[str], topology: bool = False) -> Object:
-    """Return the pod that trains, told how many nodes there are."""
+def _template(run: Run, nodes: list[str]) -> Object:
+    """Return the pod that trains, told how many nodes there are; a run on one node has a disk of its own."""
     (pod,) = manifests("training")
     container = pod["spec"]["containers"][0]
     told = {**container, "env": [{"name": "NNODES", "value": str(len(nodes))}, *container["env"]]}
-    spec = {**pod["spec"], "restartPolicy": "Never", "containers": [told]}
-    return {"metadata": pod["metadata"] if topology else {}, "spec": spec}
+    claim = "checkpoints" if len(nodes) > 1 else run.name
+    spec = {
+        **pod["spec"],
+        "restartPolicy": "Never",
+        "nodeSelector": {"node-pool": run.pool},
+        "containers": [told],
+        "volumes": [
+            *pod["spec"]["volumes"],
+            {"name": "checkpoints", "persistentVolumeClaim": {"claimName": claim}},
+        ],
+    }
+    return {"metadata": pod["metadata"] if run.kind != "VolcanoJob" else {}, "spec": spec}
+
+
+def _rank(spec: Object) -> Object:
+    """Return what admission adds to a pod of a priority class."""
+    value, policy = _PRIORITIES[spec["priorityClassName"]]
+    return {"priority": value, "preemptionPolicy": policy}
 
 
 def _fails_fast() -> Object:
@@ -283,9 +309,9 @@ def _notebook() -> Object:
     spec = _plain("notebook", "registry.example.com/tools/notebook:5")
     resources = spec["containers"][0]["resources"]
     resources = {kind: {**held, "nvidia.com/gpu": "1"} for kind, held in resources.items()}
-    tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    gpu = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
     return {
         "priorityClassName": "interactive",
-        "tolerations": tolerations,
+        "tolerations": [gpu, *usual_tolerations()],
         "containers": [{**spec["containers"][0], "resources": resources}],
     }
