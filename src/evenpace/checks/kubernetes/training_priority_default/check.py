@@ -25,9 +25,10 @@ def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each large training that has not ended."""
     known = classes(cluster)
     default = value(default_class(known.values()))
-    threat = strongest(cluster, known, default)
+    pods = list(active(cluster))
+    threat = strongest(pods, known, default)
     # Admission may give pods a class that their template does not name.
-    given = {belongs_to(pod) for pod in active(cluster) if text(pod, "spec", "priorityClassName")}
+    given = {belongs_to(pod) for pod in pods if text(pod, "spec", "priorityClassName")}
     for run in training(cluster):
         if run.gpus < LARGE:
             continue
@@ -48,11 +49,11 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             yield Gap(subject(run.object), quoted, details)
 
 
-def strongest(cluster: Cluster, known: dict[str, Object], default: float) -> Object | None:
+def strongest(pods: list[Object], known: dict[str, Object], default: float) -> Object | None:
     """Return the pod with accelerators that may push out those of default priority, none of the system."""
     above = (
         pod
-        for pod in active(cluster)
+        for pod in pods
         if pod_priority(pod, known) > default
         and preempts(table(pod, "spec"))
         and not text(pod, "spec", "priorityClassName").startswith("system-")
