@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from evenpace.collect.kubernetes.cluster import Cluster
-from evenpace.collect.kubernetes.fields import Object, items, strings, text
-from evenpace.collect.kubernetes.workloads import Workload, pod_gpus, workloads
+from evenpace.collect.kubernetes.fields import Object, items, name, namespace, owner, strings, table, text
+from evenpace.collect.kubernetes.workloads import Workload, pod_gpus, templates, workloads
 
 # Bare pods are notebooks and trials; these serve models or keep state, and their pods come back in place.
 _NOT_TRAINING = ("pods", "statefulsets.apps", "leaderworkersets.leaderworkerset.x-k8s.io")
+_LONGEST_NAME = 253
 _MOST_OF_A_NODE = 8  # accelerators that a common node has
 # A Job's pods may well be independent of each other; these words show that they train together.
 _TOGETHER = (
@@ -67,6 +68,33 @@ def _grouped(found: Iterator[Workload]) -> Iterator[Run]:
         run = Run(together[0].kind, together[0].object, together)
         if run.gpus:
             yield run
+
+
+class Created:
+    """Find a live pod of a run, as admission left it: webhooks add volumes, tolerations and containers.
+
+    A pod is known by the beginning of its name, so it may be that of another run: it can only speak for one.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._pods: dict[tuple[str, str], Object] | None = None
+
+    def pod(self, run: Run) -> Workload | None:
+        """Return a pod with accelerators; None where none is seen."""
+        if self._pods is None:
+            self._pods = dict(self._named())
+        found = self._pods.get((namespace(run.object), name(run.object)))
+        return next(templates("pods", found), None) if found is not None else None
+
+    def _named(self) -> Iterator[tuple[tuple[str, str], Object]]:
+        """Yield ((namespace, beginning of the name up to a dash), pod)."""
+        for pod in self._cluster.objects("pods"):
+            if owner(pod) and pod_gpus(table(pod, "spec")):
+                whole = name(pod)[:_LONGEST_NAME]
+                for place, letter in enumerate(whole):
+                    if letter == "-":
+                        yield (namespace(pod), whole[:place]), pod
 
 
 def joined(run: Run) -> bool:
