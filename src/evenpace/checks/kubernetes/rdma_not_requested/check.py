@@ -9,19 +9,22 @@ from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject, where
 from evenpace.collect.kubernetes.fields import Object, dig, flag, items, table, text
 from evenpace.collect.kubernetes.places import Places, rdma
-from evenpace.collect.kubernetes.runs import containers, joined, several_nodes, training, variables
+from evenpace.collect.kubernetes.runs import Created, containers, joined, several_nodes, training, variables
 from evenpace.collect.kubernetes.workloads import Workload, accelerator
 from evenpace.findings import Evidence
+
+# Annotations with which a pod asks for further networks; plug-ins note those that it has in others.
+_NETWORKS = ("/networks", "/interfaces")
 
 
 def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each workload whose pods train together on whole nodes."""
-    places = Places(cluster)
+    places, created = Places(cluster), Created(cluster)
     for run in training(cluster):
         if not joined(run) or not several_nodes(run):
             continue
         part = max(run.asking, key=lambda one: one.pods * one.gpus)
-        if places.all_have(part, rdma, whole=True) and not _other_ways(part):
+        if places.all_have(part, rdma, whole=True) and not _other_ways(part, created.pod(run)):
             path = next(iter(containers(part)))[0]
             node = places.nodes(part, whole=True)[0]
             name = rdma(node)
@@ -32,11 +35,15 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             yield FINE
 
 
-def _other_ways(part: Workload) -> bool:
-    """Tell whether a pod takes network devices in any way, or does without them on purpose."""
+def _other_ways(*parts: Workload | None) -> bool:
+    """Tell whether a template or the pod made of it takes network devices in any way, or none on purpose."""
+    return any(part is not None and _otherwise(part) for part in parts)
+
+
+def _otherwise(part: Workload) -> bool:
     spec, said = part.spec, variables(part)
     devices = any(text(one, "hostPath", "path").startswith("/dev") for one in items(spec, "volumes"))
-    named = any("network" in str(key) for key in table(part.metadata, "annotations"))
+    named = any(str(key).endswith(_NETWORKS) for key in table(part.metadata, "annotations"))
     off = "NCCL_IB_DISABLE" in said and said["NCCL_IB_DISABLE"].value != "0"
     host = bool(flag(spec, "hostNetwork")) or bool(dig(spec, "resourceClaims"))
     return devices or named or off or host or any(_extended(one) for one in items(spec, "containers"))

@@ -9,9 +9,9 @@ from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, quoted, subject, where
 from evenpace.collect.kubernetes.fields import Object, labels, table
-from evenpace.collect.kubernetes.runs import Run, joined, several_nodes, training
+from evenpace.collect.kubernetes.runs import Created, Run, joined, several_nodes, training
 from evenpace.collect.kubernetes.topology import LABELS, asks_for_place
-from evenpace.collect.kubernetes.workloads import capacity, gpu_nodes, gpus
+from evenpace.collect.kubernetes.workloads import Workload, capacity, gpu_nodes, gpus
 from evenpace.findings import Evidence
 
 Node = tuple[Mapping[str, str], int, Object]  # its labels, its accelerators, the node
@@ -23,6 +23,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each run over several nodes that has room within one part of the network."""
     nodes = [(labels(node), gpus(capacity(node)), node) for node in gpu_nodes(cluster)]
     placed_by_kueue = bool(cluster.objects(TOPOLOGIES))
+    created = Created(cluster)
     levels: dict[str, list[tuple[str, int, Object]]] = {}
     for run in training(cluster):
         if not joined(run) or not several_nodes(run) or run.gpus < _LARGE:
@@ -33,7 +34,8 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         if key not in levels:
             levels[key] = _levels(nodes, selector)
         level = next((found for found in levels[key] if found[1] >= run.gpus), None)
-        if level is None or asks_for_place(run) or (placed_by_kueue and _queued(run)):
+        asked = asks_for_place(run) or (placed_by_kueue and _queued(run))
+        if level is None or asked or _placed(created.pod(run)):
             yield FINE
             continue
         label, _, node = level
@@ -53,6 +55,11 @@ def _levels(nodes: Sequence[Node], selector: Object) -> list[tuple[str, int, Obj
         if len(rooms) > 1 and "" not in rooms:
             found.append((label, max(rooms.values()), fitting[0][2]))
     return found
+
+
+def _placed(pod: Workload | None) -> bool:
+    """Tell whether a live pod was given a place by admission or a controller."""
+    return pod is not None and asks_for_place(Run("pods", pod.object, (pod,)))
 
 
 def _queued(run: Run) -> bool:
