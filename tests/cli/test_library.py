@@ -12,9 +12,11 @@ import yaml
 from rich.cells import cell_len
 from tests.library.cases import CASE
 
+from evenpace.checks.catalogue import find
+from evenpace.checks.citing import citing
 from evenpace.cli import cli, execute
 from evenpace.cli.library import _FILTERS
-from evenpace.library.catalogue import home
+from evenpace.library.catalogue import Library, home
 from evenpace.library.facets import FACETS
 from evenpace.library.scaffold import next_id
 from evenpace.library.validate import validate
@@ -335,12 +337,28 @@ def test_a_merged_id_is_not_given_again(folder: Path) -> None:
 def test_a_case_looks_as_it_did(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lang: str
 ) -> None:
-    """The page of IL-0004 without its neighbours, which other cases decide."""
+    """The page of IL-0004 without the checks that cite it and its neighbours, which others decide."""
     monkeypatch.setenv("COLUMNS", "100")
     _, out, _ = run(capfd, "show", "4", "--lang", lang)
     golden = Path(__file__).with_name("library") / f"IL-0004.{lang}.txt"
-    shown = out.partition({"en": "Similar cases", "ko": "유사 사례"}[lang])[0]
+    shown = out.partition({"en": "Checks that cite", "ko": "이 사례를 근거로"}[lang])[0]
     assert [one.rstrip() for one in shown.splitlines()] == golden.read_text("utf-8").splitlines()
+
+
+def test_a_case_names_the_checks_that_cite_it(capfd: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capfd, "show", "IL-0138", "--lang", "ko")
+    title = find("jobset_no_restarts").content.title.ko
+    assert any("jobset_no_restarts" in row and title in row for row in out.splitlines())
+    _, out, _ = run(capfd, "show", "IL-0138", "--format", "markdown")
+    assert "- `jobset_no_restarts`: JobSets start again after a failure\n" in out
+    _, out, _ = run(capfd, "show", "IL-0138", "--format", "json")
+    cited = {one["id"]: one for one in json.loads(out)["checks"]}
+    assert cited["jobset_no_restarts"]["why"].startswith("419 unplanned interruptions")
+
+
+def test_a_case_that_no_check_cites_says_nothing_of_checks(capfd: pytest.CaptureFixture[str]) -> None:
+    quiet = next(one.id for one in Library.open().incidents if not citing(one.id))
+    assert "Checks that cite" not in run(capfd, "show", quiet)[1]
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

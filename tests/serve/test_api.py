@@ -61,6 +61,16 @@ def test_a_case_in_one_language_or_both(site: Client) -> None:
     assert "uncorrectable" not in str(korean)
 
 
+def test_a_case_names_the_checks_that_cite_it(site: Client) -> None:
+    cited = {one["id"]: one for one in site.get("/api/incidents/IL-0138?lang=en").json()["checks"]}
+    told = cited["jobset_no_restarts"]
+    assert (told["family"], told["title"]) == (
+        "kubernetes",
+        {"en": "JobSets start again after a failure"},
+    )
+    assert set(told["why"]) == {"en"}
+
+
 def test_a_merged_case_is_the_one_that_holds_it(site: Client) -> None:
     assert "IL-0048" in site.get("/api/incidents/IL-0050").text
 

@@ -54,6 +54,11 @@ class Reader(HTMLParser):
             self.links.append(link)
 
 
+def test_a_case_names_the_checks_that_cite_it(site: Client) -> None:
+    text = site.get("/library/IL-0138?lang=ko").text
+    assert "<code>evenpace audit --check jobset_no_restarts</code>: JobSet이 장애 후" in text
+
+
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_each_page_in_both_languages(site: Client, path: str, lang: str) -> None:

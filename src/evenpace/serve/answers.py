@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evenpace.checks.catalogue import Check
+from evenpace.checks.catalogue import Incident as Cited
 from evenpace.library.catalogue import Result, Suggestion
 from evenpace.library.graph import Graph
 from evenpace.library.judges import Judge
@@ -121,6 +123,15 @@ class JudgeAnswer(Answer):
     definition: Words
 
 
+class CheckAnswer(Answer):
+    """Hold a check of clusters: what holds where it passes, and what it says of the case."""
+
+    id: str
+    family: str
+    title: Words
+    why: Words
+
+
 class CaseAnswer(CaseSummary):
     """Hold a case in full."""
 
@@ -130,6 +141,7 @@ class CaseAnswer(CaseSummary):
     ko: TextAnswer | None = Field(None, description="The case in Korean.")
     similar: list[SimilarCase] = Field(description="The closest cases, closest first.")
     judges: list[JudgeAnswer] = Field(description="What of evenpace would have caught the case.")
+    checks: list[CheckAnswer] = Field(description="The checks of `evenpace audit` that cite the case.")
 
 
 class SuggestionAnswer(Answer):
@@ -222,7 +234,11 @@ def summary(incident: Incident, lang: str | None) -> CaseSummary:
 
 
 def case(
-    incident: Incident, near: Iterable[Neighbour], judges: Iterable[Judge], lang: str | None
+    incident: Incident,
+    near: Iterable[Neighbour],
+    judges: Iterable[Judge],
+    checks: Iterable[tuple[Check, Cited]],
+    lang: str | None,
 ) -> CaseAnswer:
     """Return a case in full."""
     told: dict[str, Any] = {one: _text(incident, one) for one in LANGUAGES if lang in (None, one)}
@@ -240,7 +256,14 @@ def case(
             for one in near
         ],
         judges=[judge(one, lang) for one in judges],
+        checks=[_check(one, cited, lang) for one, cited in checks],
     )
+
+
+def _check(one: Check, cited: Cited, lang: str | None) -> CheckAnswer:
+    title = {known: one.content.title.say(known, {}) for known in LANGUAGES}
+    why = words({"en": cited.en, "ko": cited.ko}, lang)
+    return CheckAnswer(id=one.id, family=one.family, title=words(title, lang), why=why)
 
 
 def judge(one: Judge, lang: str | None) -> JudgeAnswer:

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 
+from evenpace.checks.citing import citing
 from evenpace.errors import Problem
 from evenpace.library import catalogue
 from evenpace.library import facets as library_facets
@@ -147,7 +148,7 @@ def _add_cases(api: APIRouter, library: Library) -> None:
         The id of a case that was merged into another answers with that other case.
         """
         incident = _found(lambda: library.get(id))
-        return answers.case(incident, similar(library, incident), judges(incident), lang)
+        return answers.case(incident, similar(library, incident), judges(incident), citing(incident.id), lang)
 
 
 def _add_terms(api: APIRouter, library: Library) -> None:

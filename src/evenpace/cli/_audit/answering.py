@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evenpace.checks.catalogue import chosen
-from evenpace.cli._audit.progress import watched
+from evenpace.cli._audit.progress import reading, watched
 from evenpace.cli._audit.sources import Source, snapshots_of
 from evenpace.report.audit import Audit, audit_of, baseline, render, suppressions
 from evenpace.report.audit.failing import fails
@@ -35,7 +35,8 @@ def run(source: Source, ids: Sequence[str], asked: Asked) -> int:
     today = datetime.now(UTC).date()
     decisions = suppressions.read(asked.suppress, today) if asked.suppress else None
     earlier = baseline.read(asked.baseline) if asked.baseline else None
-    snapshots = snapshots_of(source, wanted)
+    with reading(asked.lang):
+        snapshots = snapshots_of(source, wanted)
     results = tuple(watched(snapshots, wanted))
     audit = audit_of(snapshots, results, asked.lang, decisions, earlier)
     _show(audit, asked.form, file, [one for one in (source.origin, asked.suppress) if one and one.is_file()])

@@ -14,6 +14,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from evenpace.checks.catalogue import Check
+from evenpace.checks.catalogue import Incident as Cited
+from evenpace.checks.citing import citing
 from evenpace.cli._library.choosing import case_id
 from evenpace.cli._library.output import SCHEMA, put, put_json, tidy
 from evenpace.errors import Problem
@@ -96,11 +99,29 @@ def show(lib: Library, id_: str, form: str, lang: str) -> None:
     one = lib.get(case_id(id_))
     near = similar(lib, one)
     if form == "json":
-        put_json({"incident": msgspec.to_builtins(one), "similar": [n.incident.id for n in near]})
+        cited = [_as_cited(check, why, lang) for check, why in citing(one.id)]
+        told = {"incident": msgspec.to_builtins(one), "similar": [n.incident.id for n in near]}
+        put_json(told | {"checks": cited})
     elif form == "markdown":
-        put(forms.markdown(one, lang, near))
+        put(forms.markdown(one, lang, near) + _checks_as_markdown(one, lang))
     else:
         terminal().print(_whole(one, near, lang), crop=False)
+
+
+def _as_cited(check: Check, cited: Cited, lang: str) -> dict[str, str]:
+    """Return a check that cites a case: what holds where it passes, and what it says of the case."""
+    why = cited.ko if lang == "ko" else cited.en
+    return {"id": check.id, "family": check.family, "title": check.content.title.say(lang, {}), "why": why}
+
+
+def _checks(one: Incident, lang: str) -> list[tuple[str, str]]:
+    """Return the checks that cite a case: id, and what holds where it passes."""
+    return [(check.id, check.content.title.say(lang, {})) for check, _ in citing(one.id)]
+
+
+def _checks_as_markdown(one: Incident, lang: str) -> str:
+    items = [f"- `{id_}`: {forms.inline(title)}\n" for id_, title in _checks(one, lang)]
+    return f"\n## {say('library-checks', lang)}\n\n{''.join(items)}" if items else ""
 
 
 def export(lib: Library, asked: Query, form: str, output: Path | None, lang: str) -> None:
@@ -188,6 +209,7 @@ def _whole(one: Incident, near: Sequence[Neighbour], lang: str) -> RenderableTyp
     rows = [(say(f"library-{field}", lang), "\n".join(_field(one, field, lang))) for field in _FIELDS]
     rows.append((say("library-verified", lang), facts[-1]))
     caught = [f"evenpace {judge.by}: {judge.label(lang)}" for judge in judges(one)]
+    cited = _checks(one, lang)
     return Group(
         head,
         Text(line(one.text(lang).title), style="bold"),
@@ -195,6 +217,7 @@ def _whole(one: Incident, near: Sequence[Neighbour], lang: str) -> RenderableTyp
         Text(),
         pairs(rows),
         *_below("judges", Text("\n".join(caught) or say("library-no-judge", lang)), lang),
+        *(_below("checks", pairs(cited), lang) if cited else ()),
         *_below("similar", _neighbours(near, lang) or Text(say("library-no-similar", lang)), lang),
     )
 

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from evenpace.checks.citing import citing
 from evenpace.errors import Problem
 from evenpace.library.catalogue import PAGE, Library, Result, Suggestion
 from evenpace.library.facets import FACETS
@@ -75,6 +76,7 @@ def router(library: Library) -> APIRouter:
             text=incident.text(state.lang),
             fields=FIELDS,
             judges=judges(incident),
+            checks=citing(incident.id),
             near=similar(library, incident),
         )
 
