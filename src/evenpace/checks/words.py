@@ -23,4 +23,4 @@ def looked_for() -> frozenset[str]:
     for path in files:
         text = path.read_text("utf-8")
         words.update(_WORD.findall(text), _LETTERS.findall(text))
-    return frozenset(word.lower() for word in words if len(word) > 1 and not word.isdigit())
+    return frozenset(word.lower() for word in words if not word.isdigit())

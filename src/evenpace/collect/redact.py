@@ -17,6 +17,7 @@ from evenpace.collect.slurm.model import TYPES
 from evenpace.collect.snapshot import Snapshot, Unread
 
 _LONGEST = 100_000  # characters of a text that are kept
+_FIRST = 198 << 24 | 18 << 16  # the first address of a range that nobody has
 # What stands in these fields is said by Kubernetes and Slurm, not by whoever runs the cluster.
 _AS_IS = frozenset(
     {
@@ -76,11 +77,14 @@ _PLAIN = re.compile(
     r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[eE][0-9]{1,3}|[numkMGTPE]i?|Ki|ms|s|m|h|d|%)?"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}(?:Z|[+-][0-9]{2}:?[0-9]{2})|[Tt]rue|[Ff]alse|"
 )
-_ADDRESS = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])"
+_ADDRESS = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?(?![\w.])"
+_VERSION = r"(?<=:)v?[0-9]{1,4}(?:\.[0-9]{1,4}){1,3}(?![\w.])"
 _NUMBER = r"(?<![\w.\-/])[0-9]{1,12}(?:\.[0-9]{1,6})?(?:[KMGT]i?B?|ms|[smh%])?(?![\w.\-/])"
-_NAME = re.compile(rf"(?P<address>{_ADDRESS})|(?P<word>[^\W_]+)")
-_TEXT = re.compile(rf"(?P<address>{_ADDRESS})|(?P<number>{_NUMBER})|(?P<word>[^\W_]+)")
+_NAME = re.compile(rf"(?P<address>{_ADDRESS})|(?P<number>{_VERSION})|(?P<word>[^\W_]+)")
+_TEXT = re.compile(rf"(?P<address>{_ADDRESS})|(?P<number>{_VERSION}|{_NUMBER})|(?P<word>[^\W_]+)")
 _LETTERS = re.compile(rf"(?P<address>{_ADDRESS})|(?P<word>[^\W\d_]+)")
+_STEM = re.compile(r"([^\W\d_]+)[0-9]{1,2}")
+_SHORTEST = 4  # letters of a public word that other words may begin with
 _PLACES = re.compile(r"(?i)(?:name|host|addr|user|loc|path|file|dir|log|program|prolog|epilog|pass|info|key)")
 
 
@@ -148,7 +152,7 @@ class _Redactor:
     def _variable(self, name: str, value: str) -> dict[str, str]:
         """Return a variable of the environment: of those that checks know the numbers stay."""
         known = name.startswith(_VARIABLES)
-        told = self._text("args", value) if known else self._word(value) if value else ""
+        told = self._text("args", value) if known else self._replaced(value, _NAME)
         return {"name": self._replaced(name, _NAME), "value": told}
 
     def _text(self, key: str, value: str) -> str:
@@ -163,13 +167,31 @@ class _Redactor:
 
     def _one(self, match: re.Match[str]) -> str:
         found = match[0]
-        if match.lastgroup == "address":
-            number = len(self._addresses)
-            made = f"198.{18 + (number >> 16) % 2}.{(number >> 8) & 255}.{number & 255}"
-            return self._addresses.setdefault(found, made)
         if match.lastgroup == "number":
             return found
-        return found if found.lower() in self._public else self._word(found)
+        if match.lastgroup == "address":
+            return self._address(found)
+        return self._public_word(found) or self._word(found)
+
+    def _address(self, found: str) -> str:
+        """Return another address; of a network, the size stays."""
+        if found not in self._addresses:
+            _, slash, size = found.partition("/")
+            free = max(32 - int(size), 0) if slash else 0
+            made = (_FIRST + (len(self._addresses) << free)) >> free << free
+            octets = ".".join(str(made >> shift & 255) for shift in (24, 16, 8, 0))
+            self._addresses[found] = f"{octets}{slash}{size}"
+        return self._addresses[found]
+
+    def _public_word(self, word: str) -> str | None:
+        """Return what stays of a word: all of a public one, or the public one that it begins with."""
+        small = word.lower()
+        stem = _STEM.fullmatch(small)
+        if small in self._public or (stem and stem[1] in self._public):
+            return word
+        ends = range(len(word) - 1, _SHORTEST - 1, -1) if len(word) == len(small) else ()
+        end = next((end for end in ends if small[:end] in self._public), 0)
+        return word[:end] + self._word(word[end:]) if end else None
 
     def _word(self, word: str) -> str:
         """Return the pseudonym of a word: letters alone, so that numbers beside it stay apart from it."""

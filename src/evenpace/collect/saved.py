@@ -69,6 +69,8 @@ def read_all(path: Path) -> tuple[Snapshot, ...]:
     """Read all snapshots of a file; raises Problem."""
     try:
         found = _documents(path)
+        if not found:
+            raise ValueError("there is none in it")
         for saved in found:
             if saved.taken.tzinfo is None:
                 raise ValueError("`taken` has no time zone")

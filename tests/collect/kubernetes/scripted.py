@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -18,12 +19,13 @@ Script = Callable[[str, dict[str, str]], Answer]
 class Scripted:
     """Answer every request on loopback by `script(path, parameters)`; `asked` holds the first lines."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
         self.script = script
         self.asked: list[str] = []
         self.headers: list[dict[str, str]] = []
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._tls = tls
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._socket.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Scripted:
@@ -40,7 +42,12 @@ class Scripted:
                 return
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, plain: socket.socket) -> None:
+        try:
+            connection = self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
+        except OSError:
+            plain.close()
+            return
         with connection, connection.makefile("rb") as lines:
             try:
                 while line := lines.readline():

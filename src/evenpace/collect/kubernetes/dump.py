@@ -7,7 +7,6 @@ what the cluster does not have from what the dump does not hold; `version.json` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import msgspec
 
 from evenpace.collect.kubernetes.fields import dig, items, text
 from evenpace.collect.kubernetes.kinds import KINDS
+from evenpace.collect.kubernetes.objects import UNREADABLE, Objects
 from evenpace.collect.snapshot import Snapshot, Unread, Why
 
 LARGEST = 1 << 30  # bytes of a file
@@ -53,29 +53,40 @@ def _take(path: Path, kinds: dict[str, list[Any]], unread: dict[str, Unread]) ->
     """Sort the objects of a file by kind; kinds that no check reads, Secrets above all, are left out."""
     named = _named(path)
     try:
-        document = _decoded(path)
-    except (OSError, ValueError, msgspec.DecodeError, RecursionError) as error:
+        listed, objects = _objects(_raw(path))
+    except (OSError, *UNREADABLE) as error:
         if named:
             unread[named] = Unread(Why.MALFORMED, path.name, str(error)[:200])
         return
-    if named and isinstance(dig(document, "items"), list):
+    if named and listed:
         kinds.setdefault(named, [])
-    for one in _objects(document):
+    for one in objects:
         group, _, _ = text(one, "apiVersion").rpartition("/")
         name = _BY_TYPE.get((group, text(one, "kind")))
         if name and _wanted(name, one):
             kinds.setdefault(name, []).append(one)
 
 
-def _objects(document: Any) -> Iterator[Any]:
-    """Yield the objects of a document; those of a typed list (`NodeList`) get the type that it leaves out."""
-    if not isinstance(dig(document, "items"), list):
-        yield document
-        return
-    kind = text(document, "kind").removesuffix("List")
-    typed = {"apiVersion": text(document, "apiVersion"), "kind": kind} if kind else {}
-    for one in items(document, "items"):
-        yield {**typed, **one}
+class _List(msgspec.Struct):
+    items: list[dict[str, msgspec.Raw]]
+    kind: str = ""
+    version: str = msgspec.field(name="apiVersion", default="")
+
+
+_LIST = msgspec.json.Decoder(_List)
+
+
+def _objects(raw: bytes) -> tuple[bool, list[Any]]:
+    """Return (whether it is a list, the objects); those of a `NodeList` get the type that it leaves out."""
+    try:
+        found = _LIST.decode(raw)
+    except msgspec.ValidationError:  # one object, or a list with odd things in it
+        document = msgspec.json.decode(raw)
+        listed = isinstance(dig(document, "items"), list)
+        return listed, list(items(document, "items")) if listed else [document]
+    kind = found.kind.removesuffix("List")
+    objects = Objects().objects(found.items)
+    return True, [{"apiVersion": found.version, "kind": kind, **one} for one in objects] if kind else objects
 
 
 def _wanted(name: str, one: Any) -> bool:
@@ -87,12 +98,12 @@ def _named(path: Path) -> str | None:
     return next((name for name, kind in KINDS.items() if path.stem in (name, kind.plural)), None)
 
 
-def _decoded(path: Path) -> Any:
+def _raw(path: Path) -> bytes:
     with path.open("rb") as file:
         raw = file.read(LARGEST + 1)
     if len(raw) > LARGEST:
         raise ValueError(f"larger than {LARGEST >> 20} MiB")
-    return msgspec.json.decode(raw)
+    return raw
 
 
 def _served(path: Path) -> frozenset[str]:
@@ -104,6 +115,6 @@ def _served(path: Path) -> frozenset[str]:
 
 def _version(path: Path) -> str | None:
     try:
-        return text(_decoded(path), "serverVersion", "gitVersion") or None
-    except (OSError, ValueError, msgspec.DecodeError, RecursionError):
+        return text(msgspec.json.decode(_raw(path)), "serverVersion", "gitVersion") or None
+    except (OSError, *UNREADABLE):
         return None

@@ -50,12 +50,16 @@ class Objects:
         page = _PAGE.decode(raw)
         if page.items is None and page.metadata is None:
             raise ValueError("no list of objects")
-        found = [self._object(one) for one in page.items or ()]
+        found = self.objects(page.items or [])
         return found, page.metadata.token if page.metadata else ""
 
     def listed(self, raw: bytes | msgspec.Raw) -> list[Item]:
         """Return the objects of a bare list; raises one of UNREADABLE."""
-        return [self._object(one) for one in _ITEMS.decode(raw)]
+        return self.objects(_ITEMS.decode(raw))
+
+    def objects(self, items: list[dict[str, msgspec.Raw]]) -> list[Item]:
+        """Return objects whose parts are known; raises one of UNREADABLE."""
+        return [self._object(one) for one in items]
 
     def one(self, raw: bytes) -> Item:
         """Return the object of an answer that is no list; raises one of UNREADABLE."""
