@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 
 from evenpace.collect.snapshot import Unread, Why
 
-ACCOUNTED = "JobIDRaw,User,Partition,State,NodeList,NNodes,AllocTRES,Start,End,TimelimitRaw,ExitCode"
+_COLUMNS = "JobIDRaw,User,Partition,State,NodeList,NNodes,AllocTRES,Start,End,TimelimitRaw,ExitCode"
+_ACCOUNTED = ("sacct", "--allusers", "--allocations", "--duplicates", "--parsable2", "--starttime=now-30days")
 # What is asked for → the command. All of these print and change nothing, whoever runs them.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "config": ("scontrol", "show", "config"),
@@ -23,10 +24,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "topology": ("scontrol", "show", "topology"),
     "jobs": ("squeue", "--all", "--json"),
     "jobs as text": ("scontrol", "--all", "--oneliner", "show", "job"),
-    "accounting": (
-        *("sacct", "--allusers", "--allocations", "--duplicates", "--parsable2"),
-        *("--starttime=now-30days", f"--format={ACCOUNTED}"),
-    ),
+    "accounting": (*_ACCOUNTED, f"--format={_COLUMNS},FailedNode"),
+    "accounting without FailedNode": (*_ACCOUNTED, f"--format={_COLUMNS}"),
 }
 LARGEST = 1 << 28  # bytes of an answer
 _ERRORS = 1 << 14  # bytes of an error text

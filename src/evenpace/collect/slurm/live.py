@@ -70,8 +70,15 @@ class _Reader:
         plugin = config.get(setting, "-") if setting else "-"
         if plugin.rpartition("/")[2] in {"", "(null)", "none"}:
             self.unread[kind] = Unread(Why.ABSENT, f"{setting} = {plugin}")
-        elif not self.commanded(kind, kind) and kind == "jobs" and self.unread[kind].why is not Why.TIMEOUT:
+        elif not self.commanded(kind, kind) and self.unread[kind].why is not Why.TIMEOUT:
+            self._otherwise(kind)
+
+    def _otherwise(self, kind: str) -> None:
+        """Ask in the older way: without JSON, and of sacct without a column that 22.05 does not know."""
+        if kind == "jobs":
             self.commanded(kind, "jobs as text")
+        elif "invalid field requested" in self.unread[kind].detail.casefold():
+            self.commanded(kind, "accounting without FailedNode")
 
     def commanded(self, kind: str, asked: str) -> bool:
         """Ask by one command; tell whether it was read."""
