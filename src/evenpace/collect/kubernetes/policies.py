@@ -39,9 +39,8 @@ def elastic(run: Run) -> bool:
 def elastic_pod(spec: Object) -> bool:
     """Tell whether a pod's launcher takes a varying number of pods."""
     containers = items(spec, "containers")
-    said = " ".join(word for one in containers for word in (*strings(one, "command"), *strings(one, "args")))[
-        :100_000
-    ]
+    words = (word for one in containers for word in (*strings(one, "command"), *strings(one, "args")))
+    said = " ".join(words)[:100_000]
     if "--min-np" in said or _NODES.search(said):
         return True
     variables = (variable for one in containers for variable in items(one, "env"))
