@@ -58,14 +58,19 @@ def commands(line: str) -> Iterator[list[str]]:
 
 def handed_on(text: str) -> str:
     """Return the first command whose work this text does not show; empty where all is to be seen in it."""
-    matches = [match for match in map(_FUNCTION.match, lines(text)) if match]
-    own = {match[1] or match[2] for match in matches}
+    own = functions(text)
     for line in lines(text):
         for words in commands(line):
             name = words[0].strip("\"'")
             if name.rpartition("/")[2] not in _PLAIN and name not in own:
                 return name
     return ""
+
+
+def functions(text: str) -> frozenset[str]:
+    """Return the names of the functions that a script defines."""
+    matches = [match for match in map(_FUNCTION.match, lines(text)) if match]
+    return frozenset(match[1] or match[2] for match in matches)
 
 
 def directives(text: str) -> dict[str, str]:
