@@ -30,7 +30,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             continue
         size, holders = image
         fitting = {name(node) for node in places.nodes(part) if ready(node) and schedulable(node)}
-        if len(holders) > run.pods or not fitting - holders:
+        if len(holders & fitting) > run.pods or not fitting - holders:
             yield FINE
             continue
         shown = Evidence(source=f"Node/{min(holders)} .status.images", text=f"sizeBytes: {int(size)}")
