@@ -30,7 +30,8 @@ def check(slurm: Slurm) -> Iterator[Answer]:
             continue
         peer = next(node for node in pool if software(node) == usual)
         evidence = tuple(quoted(node) for node in (*odd[:_QUOTED], peer))
-        details = {"odd": len(odd), "peers": count, "kernel": usual[0], "slurmd": usual[1]}
+        details: dict[str, str | int] = {"odd": len(odd), "peers": count}
+        details |= {"kernel": usual[0], "slurmd": usual[1]}
         yield Gap(Subject(kind="node", node=[node.name for node in odd]), evidence, details)
 
 

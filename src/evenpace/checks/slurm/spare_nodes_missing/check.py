@@ -31,7 +31,7 @@ def check(slurm: Slurm) -> Iterator[Answer]:
             continue
         told = f"Partition={name} NumNodes={job.node_count}"
         evidence = Evidence(source=f"scontrol show job {job.id}", text=told)
-        details = {"job": job.id, "taken": taken(job), "nodes": in_service}
+        details: dict[str, str | int] = {"job": job.id, "taken": taken(job), "nodes": in_service}
         yield Gap(partition_subject(name), (evidence,), details)
 
 
