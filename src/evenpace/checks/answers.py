@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from evenpace.findings import Evidence, Subject
 
+Details = dict[str, str | int | float]  # fill the texts of check.toml
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, few, quoted, subject, where
 from evenpace.collect.kubernetes.fields import (
@@ -36,7 +36,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         homes = {text(pod, "spec", "nodeName") for pod in mine}
         replicas = int(number(one, "spec", "replicas") or 1)
         home = few(sorted(homes)) or "-"
-        details = {"replicas": replicas, "nodes": nodes, "pods": len(mine), "home": home}
+        details: Details = {"replicas": replicas, "nodes": nodes, "pods": len(mine), "home": home}
         told = [evidence(one, "spec", "replicas")]
         if replicas < 2:
             yield Gap(subject(one), tuple(told), details)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap, Unsure
+from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import few, subject, where
 from evenpace.collect.kubernetes.fields import (
@@ -29,7 +29,7 @@ _RESTING = ("upgrade-done", "upgrade-required", "upgrade-failed")
 def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each pool whose nodes say their driver; a rollout that may be under way is not sure."""
     for found in drift(gpu_nodes(cluster), version, cluster.now):
-        details = {"pool": found.pool, "versions": found.told}
+        details: Details = {"pool": found.pool, "versions": found.told}
         one = next(iter(found.values.values()))[0]
         if len(found.values) == 1:
             yield FINE

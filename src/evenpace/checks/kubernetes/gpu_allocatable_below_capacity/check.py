@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
 from evenpace.collect.kubernetes.fields import (
@@ -41,7 +41,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             continue
         resource, (has, offers) = short[0], counts[short[0]]
         told = [evidence(node, "status", part, one) for one in short for part in _PARTS]
-        details = {"has": has, "offers": offers, "lost": has - offers}
+        details: Details = {"has": has, "offers": offers, "lost": has - offers}
         yield Gap(subject(node), tuple(told), {"resource": resource, **details})
 
 

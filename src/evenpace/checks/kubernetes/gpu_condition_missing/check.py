@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.agents import (
     called,
     left_out,
@@ -46,7 +46,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         found = {text(one, "type") for node in unwatched for one in items(node, "status", "conditions")}
         listing = f"list nodes .status.conditions[].type, pool {shown(members[0])}"
         told = Evidence(source=listing, text=quoted(sorted(found)))
-        details = {"nodes": few(list(map(name, unwatched))), "pool": shown(members[0])}
+        details: Details = {"nodes": few(list(map(name, unwatched))), "pool": shown(members[0])}
         yield Gap(several(unwatched), (told,), details)
 
 

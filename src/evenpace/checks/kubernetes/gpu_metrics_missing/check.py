@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap, Unsure
+from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
 from evenpace.collect.kubernetes.agents import (
     COLLECTORS,
     EXPORTERS,
@@ -35,7 +35,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
     collectors = [one for one in daemonsets if called(one, COLLECTORS)]
     for members in pools(gpu_nodes(cluster)).values():
         bare = [node for node in left_out(members, exporters) if not young(node, cluster.now)]
-        details = {"nodes": few(list(map(name, bare))), "pool": shown(members[0])}
+        details: Details = {"nodes": few(list(map(name, bare))), "pool": shown(members[0])}
         if not bare:
             yield FINE
             continue

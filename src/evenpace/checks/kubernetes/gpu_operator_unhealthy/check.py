@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.agents import (
     DEVICE_PLUGINS,
 )
@@ -55,7 +55,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         states = ("conditions", "initContainerStatuses", "containerStatuses")
         told = tuple(evidence(ill[0], "status", state) for state in states if dig(ill[0], "status", state))
         nodes = few(sorted({text(pod, "spec", "nodeName", default="?") for pod in ill}))
-        details = {"ill": len(ill), "pods": len(pods), "nodes": nodes, "pod": name(ill[0])}
+        details: Details = {"ill": len(ill), "pods": len(pods), "nodes": nodes, "pod": name(ill[0])}
         controller = f"{text(owner(ill[0]), 'kind', default='Pod')}/{owned}"
         yield Gap(Subject(kind="object", object=controller), told, details)
 

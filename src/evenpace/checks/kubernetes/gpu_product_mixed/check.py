@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import few, several, where
 from evenpace.collect.kubernetes.fields import (
@@ -36,5 +36,5 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         odd = [node for _, nodes in ordered[1:] for node in nodes]
         told = [Evidence(source=f"{where(nodes[0])} .metadata.labels", text=one) for one, nodes in ordered]
         counts = ", ".join(f"{one} ({len(nodes)})" for one, nodes in ordered[:4])
-        details = {"pool": pool, "products": counts, "nodes": few(list(map(name, odd)))}
+        details: Details = {"pool": pool, "products": counts, "nodes": few(list(map(name, odd)))}
         yield Gap(several(odd), tuple(told[:4]), details)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from statistics import median
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
 from evenpace.collect.kubernetes.fields import (
@@ -48,14 +48,14 @@ def check(cluster: Cluster) -> Iterator[Answer]:
     failed: dict[str, dict[str, Object]] = {}
     ended: Counter[str] = Counter()
     for pod in cluster.objects("pods"):
-        node, phase = text(pod, "spec", "nodeName"), text(pod, "status", "phase")
+        home, phase = text(pod, "spec", "nodeName"), text(pod, "status", "phase")
         since = instant(pod, "status", "startTime") or instant(pod, "metadata", "creationTimestamp")
         if phase not in ("Failed", "Succeeded") or since is None or cluster.now - since > _WINDOW:
             continue
         if pod_gpus(table(pod, "spec")) and text(condition(pod, "DisruptionTarget"), "reason") not in _MEANT:
-            ended[node] += 1
+            ended[home] += 1
             if phase == "Failed":
-                failed.setdefault(node, {})[_training(pod)] = pod
+                failed.setdefault(home, {})[_training(pod)] = pod
     for members in pools(gpu_nodes(cluster)).values():
         if len(members) < _PEERS:
             continue
@@ -67,7 +67,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
                 yield FINE
                 continue
             told = tuple(evidence(pod, "status", "reason") for pod in list(mine.values())[:3])
-            details = {"failed": len(mine), "usual": f"{usual:g}", "pool": shown(node)}
+            details: Details = {"failed": len(mine), "usual": f"{usual:g}", "pool": shown(node)}
             yield Gap(subject(node), told, details)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evenpace.checks.answers import FINE, Answer, Gap, Unsure
+from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.fields import (
     Object,
@@ -50,7 +50,12 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         sound = [node for node in members if in_service(node, usual) and gpus(capacity(node))]
         own = _priority(gang.pods)
         spare = [n for n in sound if all(_priority([pod]) < own for pod in busy.get(name(n), ()))]
-        details = {"pool": shown(members[0]), "nodes": len(members), "training": gang.name, "size": size}
+        details: Details = {
+            "pool": shown(members[0]),
+            "nodes": len(members),
+            "training": gang.name,
+            "size": size,
+        }
         if spare:
             yield FINE
         elif any(map(grows_by_itself, members)):

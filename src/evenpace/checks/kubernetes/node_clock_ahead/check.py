@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence
 from evenpace.collect.kubernetes.fields import (
@@ -41,5 +41,5 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         peers = Evidence(source="list leases, median .spec.renewTime", text=middle.isoformat())
         told = (evidence(lease, "spec", "renewTime"), peers)
         sign = "+" if apart > timedelta() else "-"
-        details = {"apart": f"{sign}{abs(int(apart.total_seconds()))}"}
+        details: Details = {"apart": f"{sign}{abs(int(apart.total_seconds()))}"}
         yield Gap(Subject(kind="node", node=name(lease)), told, details)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.conditions import others
 from evenpace.collect.kubernetes.evidence import evidence, few, several
@@ -44,7 +44,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             yield FINE
             continue
         names = sorted(map(name, stale))
-        details = {"condition": kind, "nodes": few(names), "first": names[0]}
+        details: Details = {"condition": kind, "nodes": few(names), "first": names[0]}
         yield Gap(several(stale), (_quote(stale[0], kind),), details)
 
 

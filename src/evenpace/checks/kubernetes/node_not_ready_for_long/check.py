@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
 from evenpace.collect.kubernetes.fields import (
@@ -34,5 +34,9 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         places = [text(one, "type") for one in items(node, "status", "conditions")]
         told = evidence(node, "status", "conditions", places.index("Ready"))
         hours = int((cluster.now - since).total_seconds() // 3600)
-        details = {"hours": hours, "gpus": gpus(capacity(node)), "why": text(found, "reason", default="?")}
+        details: Details = {
+            "hours": hours,
+            "gpus": gpus(capacity(node)),
+            "why": text(found, "reason", default="?"),
+        }
         yield Gap(subject(node), (told,), details, since.isoformat())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.agents import (
     DETECTORS,
     called,
@@ -41,7 +41,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             yield FINE
             continue
         told = (listed("daemonsets.apps", daemonsets), _types(watched[0]))
-        details = {"nodes": few(list(map(name, watched))), "pool": shown(watched[0])}
+        details: Details = {"nodes": few(list(map(name, watched))), "pool": shown(watched[0])}
         yield Gap(several(watched), told, details)
 
 

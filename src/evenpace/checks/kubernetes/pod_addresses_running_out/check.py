@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_network
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, few, several
 from evenpace.collect.kubernetes.fields import (
@@ -31,7 +31,11 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             node = short[0]
             told = (evidence(node, "spec", "podCIDR"), evidence(node, "status", "allocatable", "pods"))
             block, most = text(node, "spec", "podCIDR"), quantity(node, "status", "allocatable", "pods")
-            details = {"block": block, "addresses": _addresses(block) or 0, "pods": int(min(most or 0, 1e9))}
+            details: Details = {
+                "block": block,
+                "addresses": _addresses(block) or 0,
+                "pods": int(min(most or 0, 1e9)),
+            }
             yield Gap(several(short), told, details | {"nodes": few(list(map(name, short)))})
         elif any(_addresses(text(node, "spec", "podCIDR")) for node in members):
             yield FINE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap, Unsure
+from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, few, subject
 from evenpace.collect.kubernetes.fields import (
@@ -26,7 +26,7 @@ _PATH = ("status", "nodeInfo")
 def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each pool of nodes with accelerators; a rollout that may be under way is not sure."""
     for found in drift(gpu_nodes(cluster), _versions, cluster.now):
-        details = {"pool": found.pool, "versions": found.told}
+        details: Details = {"pool": found.pool, "versions": found.told}
         each = [nodes[0] for nodes in found.values.values()]
         if len(each) == 1:
             yield FINE

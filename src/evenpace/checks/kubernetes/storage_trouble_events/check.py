@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence
 from evenpace.collect.kubernetes.fields import (
@@ -49,7 +49,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         events.sort(key=lambda one: -one[0])
         told = tuple(evidence(event, "message") for _, event in events[:3])
         reasons = sorted({text(event, "reason") for _, event in events})
-        details = {"events": sum(count for count, _ in events), "reasons": ", ".join(reasons)}
+        details: Details = {"events": sum(count for count, _ in events), "reasons": ", ".join(reasons)}
         yield Gap(Subject(kind="node", node=node), told, details)
 
 

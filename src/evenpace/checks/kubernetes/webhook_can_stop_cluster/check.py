@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
 from evenpace.collect.kubernetes.fields import (
@@ -39,7 +39,11 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         hook, vital = hooks[places[0]]
         fields = ("failurePolicy", "namespaceSelector", "rules")
         told = tuple(evidence(configuration, "webhooks", places[0], field) for field in fields)
-        details = {"webhook": text(hook, "name"), "resources": ", ".join(vital), "hooks": len(places)}
+        details: Details = {
+            "webhook": text(hook, "name"),
+            "resources": ", ".join(vital),
+            "hooks": len(places),
+        }
         yield Gap(subject(configuration), told, details)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from evenpace.checks.answers import FINE, Answer, Gap
+from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
 from evenpace.collect.kubernetes.fields import (
@@ -41,7 +41,11 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             continue
         hook = hooks[silent[0]]
         told = tuple(evidence(configuration, "webhooks", silent[0], *path) for path in _FIELDS)
-        details = {"webhook": text(hook, "name"), "service": "/".join(_home(hook)), "hooks": len(silent)}
+        details: Details = {
+            "webhook": text(hook, "name"),
+            "service": "/".join(_home(hook)),
+            "hooks": len(silent),
+        }
         yield Gap(subject(configuration), told, details)
 
 
