@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 from tests.report.audit.made import (
+    DRIVERS,
     KUBERNETES,
     RESTARTS,
     aside,
@@ -19,6 +20,7 @@ from tests.report.audit.made import (
     results,
 )
 
+from evenpace.findings import Subject
 from evenpace.report.audit import Audit, audit_of
 from evenpace.report.audit.formats.text import print_audit, render
 
@@ -73,8 +75,14 @@ def test_a_step_that_names_its_subject_is_said_once_for_all() -> None:
 
 def test_many_failing_checks_are_listed_once_more_at_the_end() -> None:
     said = [failed(RESTARTS, gap(job(f"train-{n}"))) for n in range(4)]
+    said.append(failed(DRIVERS, gap(Subject(kind="node", node="gpu-1"))))
     told = shown(audit_of((KUBERNETES,), said, "en")).splitlines()
-    assert told[-7:-1] == ["In short", *["  critical  no_restarts  subjects 1"] * 4, ""]
+    assert told[-8:-1] == [
+        "5 of 5 checks found a gap: critical 4, warning 1.",
+        *["  critical  no_restarts   subjects 1"] * 4,
+        "  warning   driver_apart  subjects 1",
+        "",
+    ]
 
 
 def test_hostile_clusters_steer_no_terminal(trick: str) -> None:

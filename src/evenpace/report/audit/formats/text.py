@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -50,7 +51,7 @@ def print_audit(audit: Audit, console: Console) -> None:
         _group(page, group, audit.lang)
     _beside(page, audit)
     _undecided(page, audit)
-    _index(page, shown, audit.lang)
+    _index(page, shown, audit)
     page.put(counted(audit), style="dim")
 
 
@@ -112,13 +113,15 @@ def _undecided(page: Page, audit: Audit) -> None:
         page.put("")
 
 
-def _index(page: Page, shown: list[Group], lang: str) -> None:
+def _index(page: Page, shown: list[Group], audit: Audit) -> None:
     """Print the failing checks once more, a line each, where a terminal shows the end of the answer."""
     if len(shown) <= FEW:
         return
-    page.put(say("audit-in-short", lang), style="bold underline")
+    page.put(verdict(audit), style="bold")
+    label = max(cell_len(group.severity_label) for group in shown)
+    name = max(len(group.check.id) for group in shown)
     for group in shown:
-        label = (group.severity_label, SEVERITY_STYLE[group.severity])
-        subjects = say("audit-subjects", lang, count=group.count)
-        page.put(Text.assemble(label, f"  {group.check.id}", (f"  {subjects}", "dim")), 2)
+        severity = (set_cell_size(group.severity_label, label), SEVERITY_STYLE[group.severity])
+        subjects = (say("audit-subjects", audit.lang, count=group.count), "dim")
+        page.put(Text.assemble(severity, f"  {group.check.id:{name}}  ", subjects), 2)
     page.put("")
