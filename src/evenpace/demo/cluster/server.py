@@ -102,11 +102,11 @@ class _Handler(BaseHTTPRequestHandler):
             if plain is not None:
                 self._send(200, plain, "text/plain" if isinstance(plain, bytes) else "application/json")
             else:
-                asked = self._target(request)
+                asked = target(request, self.server.emulator.served())
+                self._allow(asked)
                 self._answer(request, asked)
         except Refused as refused:
-            self._send(refused.code, refused.status())
-            self._log(asked, refused.code)
+            self._send(refused.code, refused.status(), asked=asked)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815  names of the base class
 
@@ -133,18 +133,15 @@ class _Handler(BaseHTTPRequestHandler):
             return b"ok"
         return discovery.document(request.path, self.server.emulator.served())
 
-    def _target(self, request: Request) -> Target:
-        emulator = self.server.emulator
-        asked = target(request, emulator.served())
+    def _allow(self, asked: Target) -> None:
         name = asked.resource.name + (f"/{asked.subresource}" if asked.subresource else "")
-        if not emulator.may(asked.verb, name):
+        if not self.server.emulator.may(asked.verb, name):
             group = asked.resource.group
             raise Refused(
                 403,
                 f'{asked.resource.name} is forbidden: User "demo" cannot {asked.verb} resource '
                 f'"{asked.resource.plural}" in API group "{group}" at the cluster scope',
             )
-        return asked
 
     def _answer(self, request: Request, asked: Target) -> None:
         emulator = self.server.emulator
@@ -213,10 +210,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        self._log(asked, code)  # before anybody can have the answer
         self.wfile.write(body)
         self.wfile.flush()
-        if code < 300:
-            self._log(asked, code)
 
     def _log(self, asked: Target | None, code: int) -> None:
         emulator = self.server.emulator

@@ -1,0 +1,24 @@
+"""Objects that the tests of the emulator put into it, and answers as snapshots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenpace.collect.kubernetes.kinds import KINDS
+from evenpace.collect.snapshot import Snapshot
+from evenpace.demo.cluster.store import Store
+
+
+def pod(name: str, node: str = "gpu-1", **labels: str) -> dict[str, Any]:
+    """Return a pod that runs."""
+    return {
+        "metadata": {"name": name, "namespace": "ml", "labels": labels},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "x"}]},
+        "status": {"phase": "Running"},
+    }
+
+
+def snapshot(store: Store) -> Snapshot:
+    """Return what a store holds, as an audit would read it."""
+    kinds = {kind: tuple(store.objects(kind)[0]) for kind in KINDS if kind in store.resources}
+    return Snapshot("kubernetes", "store", store.now(), kinds)
