@@ -34,7 +34,10 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         selector = table(one, "spec", "selector")
         mine = [pod for pod in pods if matches(selector, labels(pod)) and _runs(pod)]
         homes = {text(pod, "spec", "nodeName") for pod in mine}
-        replicas = int(number(one, "spec", "replicas") or 1)
+        wanted = number(one, "spec", "replicas")
+        replicas = 1 if wanted is None else int(min(max(wanted, 0), 1e6))
+        if not replicas:
+            continue
         home = few(sorted(homes)) or "-"
         details: Details = {"replicas": replicas, "nodes": nodes, "pods": len(mine), "home": home}
         told = [evidence(one, "spec", "replicas")]

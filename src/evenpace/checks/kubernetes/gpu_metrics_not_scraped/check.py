@@ -31,7 +31,7 @@ _SCRAPE = "prometheus.io/scrape"
 def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each exporter's DaemonSet; where Prometheus may be told in its own file, none is sure."""
     daemonsets = cluster.objects("daemonsets.apps")
-    agents = [one for one in daemonsets if called(one, COLLECTORS)]
+    agents = [one for one in daemonsets if called(one, COLLECTORS) or namespace(one) == "gmp-system"]
     for one in daemonsets:
         if not called(one, EXPORTERS) or called(one, COLLECTORS):
             continue

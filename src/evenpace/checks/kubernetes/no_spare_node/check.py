@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
-from evenpace.collect.kubernetes.fields import (
+from evenpace.collect.kubernetes.fields import Object, name, number, table, text
     Object,
     name,
     number,
@@ -20,7 +20,7 @@ from evenpace.collect.kubernetes.pools import (
     shown,
     usual_taints,
 )
-from evenpace.collect.kubernetes.workloads import (
+from evenpace.collect.kubernetes.workloads import capacity, gpu_nodes, gpus, pod_gpus
     capacity,
     gpu_nodes,
     gpus,
@@ -45,25 +45,32 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         size = max(sizes, default=0)
         if size < _LARGE:
             continue
-        gang = used[sizes.index(size)][0]
+        gang, homes = used[sizes.index(size)]
         usual = usual_taints(members)
         sound = [node for node in members if in_service(node, usual) and gpus(capacity(node))]
         own = _priority(gang.pods)
-        spare = [n for n in sound if all(_priority([pod]) < own for pod in busy.get(name(n), ()))]
-        details: Details = {
-            "pool": shown(members[0]),
-            "nodes": len(members),
-            "training": gang.name,
-            "size": size,
-        }
+        mine = {id(pod) for pod in gang.pods}
+        most = max(_held(pod for pod in busy.get(home, ()) if id(pod) in mine) for home in homes)
+        spare = [node for node in sound if _room(node, busy.get(name(node), []), own) >= most]
+        about = {"pool": shown(members[0]), "training": gang.name}
+        details: Details = {**about, "nodes": len(members), "size": size}
         if spare:
             yield FINE
         elif any(map(grows_by_itself, members)):
             yield Unsure(Subject(kind="object", object=gang.name), details)
         else:
-            told = f"{len(members)} nodes, {len(sound)} in service, none without a pod that asks for GPUs"
+            told = f"{len(members)} nodes, {len(sound)} in service, none with {most} GPUs to spare"
             listing = Evidence(source=f"list nodes, pods: {shown(members[0])}", text=told)
             yield Gap(Subject(kind="object", object=gang.name), (listing,), details)
+
+
+def _room(node: Object, pods: Sequence[Object], own: float) -> int:
+    """Return the accelerators of a node that are free, or held by pods that would be pushed out."""
+    return gpus(capacity(node)) - _held(pod for pod in pods if _priority([pod]) >= own)
+
+
+def _held(pods: Iterable[Object]) -> int:
+    return sum(pod_gpus(table(pod, "spec")) for pod in pods)
 
 
 def _priority(pods: Sequence[Object]) -> float:

@@ -23,7 +23,8 @@ from evenpace.collect.kubernetes.pools import (
 )
 from evenpace.findings import Evidence
 
-_OLD = timedelta(minutes=30)
+_OLD, _NEW = timedelta(hours=2), timedelta(hours=1)
+_DEAD = timedelta(hours=6)  # that no node at all had it renewed
 _FRESH = timedelta(minutes=10)  # the kubelet's own heartbeat
 
 
@@ -40,7 +41,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
                 seen.setdefault(text(one, "type"), []).append((node, beat, changed))
     for kind, found in sorted(seen.items()):
         stale = [node for node, beat, _ in found if cluster.now - beat > _OLD]
-        if not stale or not _renewed(found, len(stale)):
+        if not stale or not _renewed(found, cluster.now):
             yield FINE
             continue
         names = sorted(map(name, stale))
@@ -48,13 +49,15 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         yield Gap(several(stale), (_quote(stale[0], kind),), details)
 
 
-def _renewed(found: list[tuple[Object, datetime, datetime | None]], stale: int) -> bool:
-    """Tell whether a condition is renewed at all, and not only written when it changes.
+def _renewed(found: list[tuple[Object, datetime, datetime | None]], now: datetime) -> bool:
+    """Tell whether a condition is renewed regularly, and not only written when it changes.
 
-    Most nodes have it fresh, or on most its last heartbeat came long after it last changed.
+    Most nodes have it fresh; or none has, though on most its last heartbeat came long after it last changed.
     """
+    fresh = sum(now - beat < _NEW for _, beat, _ in found)
     beating = sum(changed is not None and beat - changed > _OLD for _, beat, changed in found)
-    return max(len(found) - stale, beating) > len(found) / 2
+    dead = all(now - beat > _DEAD for _, beat, _ in found)
+    return fresh > len(found) / 2 or (dead and beating > len(found) / 2)
 
 
 def _quote(node: Object, kind: str) -> Evidence:

@@ -28,7 +28,14 @@ _REASONS = (
 )
 _WORDS = ("no space left on device", "read-only file system", "stale file handle", "transport endpoint")
 # A pod's own mistakes: what it asks for is not there (yet).
-_OWN = ("configmap", "secret", "not registered", "not found", "unbound immediate", "serviceaccount")
+_OWN = (
+    "configmap",
+    "secret",
+    "not registered",
+    "not found",
+    "unbound immediate",
+    "unable to attach or mount",
+)
 
 
 def check(cluster: Cluster) -> Iterator[Answer]:
