@@ -7,24 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.fields import Object, name, number, table, text
-    Object,
-    name,
-    number,
-    text,
-)
 from evenpace.collect.kubernetes.gangs import active, gangs
-from evenpace.collect.kubernetes.pools import (
-    grows_by_itself,
-    in_service,
-    pools,
-    shown,
-    usual_taints,
-)
+from evenpace.collect.kubernetes.pools import grows_by_itself, in_service, pools, shown, usual_taints
 from evenpace.collect.kubernetes.workloads import capacity, gpu_nodes, gpus, pod_gpus
-    capacity,
-    gpu_nodes,
-    gpus,
-)
 from evenpace.findings import Evidence, Subject
 
 _LARGE = 4  # nodes of a training from which on a spare is asked for
