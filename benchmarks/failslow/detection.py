@@ -25,7 +25,8 @@ import page
 
 from evenpace.detect.baseline import Baseline, Change
 from evenpace.detect.changepoint import locate_onset
-from evenpace.detect.slow import Onset, Sample, SlowDetector
+from evenpace.detect.sample import Sample
+from evenpace.detect.slow import Onset, SlowDetector
 from evenpace.simulate.pace import Runs, Scenario, Slowdown, draw
 
 Array = NDArray[np.float64]

@@ -326,7 +326,7 @@ def agreement(quick: bool) -> Part:
     head = ("workers", "step, ms", "agreement, us (median)", "us (99 %)", "share of the step")
     text = (
         f"{page.table(head, [[*row, f'{share:.2%}']])}\n\nThe host's time in `Agreement.step()`, which every worker "
-        "calls once a step: the broadcast that is waited on was started two steps before."
+        "calls once a step: the broadcast that is waited on was started one step before."
     )
     over = f"agreeing takes {share:.2%} of a step; at most {AGREEMENT:.2%}"
     return Part("Agreement", text, [over] if share > AGREEMENT else [])

@@ -4,6 +4,7 @@ python benchmarks/failslow/story.py [--quick] [--write]
 
 Half an hour of trouble, compressed: 8 Gloo workers (replicas of one stage), each in a network namespace of
 its own (needs root), on simulated accelerators. The same script of events runs twice: watched, and eased.
+*The network*: found to be slow, not which link of it; a ring laid anew may avoid that link all the same.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from watched import Watched
 
 from evenpace.errors import Problem
 from evenpace.findings import several
-from evenpace.respond.mitigation.announcing import read_header
+from evenpace.respond.mitigation.announcing import read_header, read_offers
 from evenpace.respond.mitigation.loop import ring_of
 from evenpace.watch.events import Adapted, Decision, FindingRaised, IncarnationStarted, Probed, seconds
 
-RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 12, 20.0, 1.0
+RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 16, 15.0, 1.0
 SLOW_LINK = 30e6  # bits a second
 ARGUMENTS = [
     *("--pipeline=1", f"--data={RANKS}", "--layers=0", "--width=16", "--length=4"),
@@ -40,56 +41,54 @@ ARGUMENTS = [
     *(f"--padding-mb={PADDING_MB}", "--steps=100000"),
 ]
 HEALTHY = 20.0  # seconds before the first event
+NETWORK = "communication-slow"
 RECOVERED = 0.75  # of the lost throughput: the bar
 PUBLISHED = "58.9 %"  # Greyhound, USENIX ATC'25: 10 compute and 2 communication events on 256 GPUs
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Rank `rank` takes `factor` times as long, or its link to `peer` is slow; seconds of the script."""
+    """Rank `rank` takes `factor` times as long, or its link to the next in the ring is slow: in seconds."""
 
     start: float
     duration: float
     rank: int
     factor: float = 1.0
-    peer: int | None = None
+
+    @property
+    def is_link(self) -> bool:
+        """Tell whether a link is slow, and not the rank."""
+        return self.factor == 1.0
 
     @property
     def name(self) -> str:
         """Say what it is."""
-        return (
-            f"link {self.rank} - {self.peer}"
-            if self.peer is not None
-            else f"rank {self.rank} x {self.factor:g}"
-        )
+        return f"link of rank {self.rank}" if self.is_link else f"rank {self.rank} x {self.factor:g}"
 
 
-# Weak, medium and severe as published: 3, 5 and 2 of the compute events.
-EVENTS = (
-    Trouble(0, 16, 2, 1.6),
-    Trouble(21, 16, 5, 1.3),
-    Trouble(42, 22, 1, peer=2),
-    Trouble(69, 16, 7, 1.6),
-    Trouble(90, 16, 0, 2.2),
-    Trouble(111, 16, 3, 1.3),
-    Trouble(132, 16, 6, 1.6),
-    Trouble(153, 22, 6, peer=7),
-    Trouble(180, 16, 4, 2.2),
-    Trouble(201, 16, 1, 1.6),
-    Trouble(222, 16, 6, 1.3),
-    Trouble(243, 16, 2, 1.6),
-)
-END = 264.0
+COMPUTE, LINK, PAUSE = 20.0, 26.0, 3.0  # seconds: of an event, and between two
+
+
+def script() -> tuple[Trouble, ...]:
+    """Return the events: weak, medium and severe as published, 3, 5 and 2 of the compute events."""
+    told = ((2, 1.6), (5, 1.3), (1, 1.0), (7, 1.6), (0, 2.2), (3, 1.3))
+    told += ((6, 1.6), (6, 1.0), (4, 2.2), (1, 1.6), (6, 1.3), (2, 1.6))
+    events, start = [], 0.0
+    for rank, factor in told:
+        events.append(Trouble(start, LINK if factor == 1.0 else COMPUTE, rank, factor))
+        start += events[-1].duration + PAUSE
+    return tuple(events)
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One run of the script: iterations a minute when healthy and over all events, and what was said."""
+    """One run of the script: iterations a minute when healthy and over all events, what was said."""
 
     healthy: float
     troubled: float
     events: list[object]
     began: float  # epoch seconds of the first event
+    links: dict[Trouble, tuple[int, int]]  # that were slow
 
 
 def main() -> int:
@@ -99,10 +98,9 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="save docs/benchmarks/failslow_story.md")
     parser.add_argument("--keep", type=Path, help="keep events.jsonl of the eased run here")
     args = parser.parse_args()
-    script = EVENTS[:3] if args.quick else EVENTS
-    end = script[-1].start + script[-1].duration + 5 if args.quick else END
-    watched, eased = (play(policy, script, end, args.keep) for policy in ("observe", "adapt"))
-    text, missed = told(watched, eased, script)
+    events = script()[:3] if args.quick else script()
+    watched, eased = (play(policy, events, args.keep) for policy in ("observe", "adapt"))
+    text, missed = told(watched, eased, events)
     verdict = "\n".join(f"- bar missed: {one}" for one in missed) or "All bars met."
     print(f"\n{text}\n\n{verdict}")
     if args.write:
@@ -110,8 +108,9 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def play(policy: str, script: tuple[Trouble, ...], end: float, keep: Path | None) -> Played:
+def play(policy: str, script: tuple[Trouble, ...], keep: Path | None) -> Played:
     """Train under a policy while the script happens."""
+    end = script[-1].start + script[-1].duration + PAUSE
     with tempfile.TemporaryDirectory() as home, network(RANKS) as net:
         slow_file = Path(home) / "slow.json"
         slow_file.write_text("{}")
@@ -122,7 +121,7 @@ def play(policy: str, script: tuple[Trouble, ...], end: float, keep: Path | None
             training.pause(HEALTHY)
             counts.append(steps(training))
             began = time.time()
-            happen(script, end, training, net, slow_file)
+            links = happen(script, end, training, net, slow_file)
             counts.append(steps(training))
             training.run.read()
             events = list(training.run.events)
@@ -130,7 +129,7 @@ def play(policy: str, script: tuple[Trouble, ...], end: float, keep: Path | None
                 keep.write_bytes((training.folder / "events.jsonl").read_bytes())
     healthy, troubled = (counts[1] - counts[0]) / HEALTHY * 60, (counts[2] - counts[1]) / end * 60
     print(f"{policy}: {healthy:.0f} a minute, then {troubled:.0f}", flush=True)
-    return Played(healthy, troubled, events, began)
+    return Played(healthy, troubled, events, began, links)
 
 
 def steps(training: Watched) -> int:
@@ -142,27 +141,45 @@ def steps(training: Watched) -> int:
     return header.loop_step
 
 
-def happen(script: tuple[Trouble, ...], end: float, training: Watched, net: Network, slow_file: Path) -> None:
-    """Let every event begin and end at its time."""
-    began = time.monotonic()
-    moments = sorted(
-        {0.0, end, *(one.start for one in script), *(one.start + one.duration for one in script)}
-    )
-    open_links: dict[Trouble, ExitStack] = {}
-    for moment, following in zip(moments, [*moments[1:], None], strict=True):
-        now = [one for one in script if one.start <= moment < one.start + one.duration]
-        factors = {str(one.rank): one.factor for one in now if one.peer is None}
-        aside = slow_file.with_suffix(".new")
-        aside.write_text(json.dumps(factors))
-        aside.replace(slow_file)
-        for one in [one for one in open_links if one not in now]:
-            open_links.pop(one).close()
-        for one in now:
-            if one.peer is not None and one not in open_links:
-                open_links[one] = ExitStack()
-                open_links[one].enter_context(slow_link(net, one.rank, one.peer))
-        if following is not None:
-            training.pause(max(0.0, began + following - time.monotonic()))
+def happen(
+    script: tuple[Trouble, ...], end: float, training: Watched, net: Network, slow_file: Path
+) -> dict[Trouble, tuple[int, int]]:
+    """Let every event begin and end at its time; return which links were slow."""
+    began, links = time.monotonic(), dict[Trouble, tuple[int, int]]()
+    for trouble in script:
+        wait_until(began + trouble.start, training)
+        with ExitStack() as slow:
+            if trouble.is_link:
+                links[trouble] = trouble.rank, next_in_ring(training, trouble.rank)
+                slow.enter_context(slow_link(net, *links[trouble]))
+            else:
+                slow.enter_context(slow_rank(slow_file, trouble))
+            wait_until(began + trouble.start + trouble.duration, training)
+    wait_until(began + end, training)
+    return links
+
+
+def wait_until(moment: float, training: Watched) -> None:
+    """Let the training go on until then, by time.monotonic."""
+    training.pause(max(0.0, moment - time.monotonic()))
+
+
+def next_in_ring(training: Watched, rank: int) -> int:
+    """Return whom a rank sends to in the ring as it is now: a plan may have laid it anew."""
+    (started,) = [one for one in training.run.events if isinstance(one, IncarnationStarted)]
+    positions = read_offers(ring_of(Path(started.rings), training.worker(0))).positions
+    places = positions.ranks if positions else tuple(range(RANKS))
+    return places.index((places[rank] + 1) % RANKS)
+
+
+@contextmanager
+def slow_rank(slow_file: Path, trouble: Trouble) -> Iterator[None]:
+    """Make a rank's accelerator slow."""
+    slow_file.write_text(json.dumps({str(trouble.rank): trouble.factor}))
+    try:
+        yield
+    finally:
+        slow_file.write_text("{}")
 
 
 @contextmanager
@@ -175,8 +192,8 @@ def slow_link(net: Network, one: int, other: int) -> Iterator[None]:
 # --- what came of it ---
 
 
-def found(trouble: Trouble, played: Played) -> tuple[bool, list[int]]:
-    """Tell whether an event was found while it lasted, and which innocent ranks were accused meanwhile."""
+def found(trouble: Trouble, played: Played) -> tuple[str, list[int]]:
+    """Tell what was found of an event while it lasted, and which innocent ranks were accused meanwhile."""
     first = played.began + trouble.start
     said = [
         one
@@ -184,10 +201,13 @@ def found(trouble: Trouble, played: Played) -> tuple[bool, list[int]]:
         if isinstance(one, FindingRaised | Probed)
         and first <= seconds(one.time) < first + trouble.duration + 2
     ]
-    wanted = {trouble.rank} if trouble.peer is None else {trouble.rank, trouble.peer}
+    wanted = set(played.links.get(trouble, (trouble.rank,)))
     accused = [set(accused_by(one)) for one in said]
-    right = any(one == wanted for one in accused)
-    return right, sorted({rank for one in accused for rank in one - wanted})
+    innocent = sorted({rank for one in accused for rank in one - wanted})
+    if wanted in accused:
+        return "yes", innocent
+    network = [one for one in said if isinstance(one, FindingRaised) and one.finding.fault == NETWORK]
+    return ("the network" if network and trouble.is_link else ""), innocent
 
 
 def accused_by(event: FindingRaised | Probed) -> list[int]:
@@ -205,10 +225,7 @@ def told(watched: Played, eased: Played, script: tuple[Trouble, ...]) -> tuple[s
     adapted = [one for one in eased.events if isinstance(one, Adapted)]
     decisions = [one for one in eased.events if isinstance(one, Decision)]
     restarts = [one for one in decisions if "restart" in one.action]
-    rows = [
-        (one.name, f"{one.duration:g}", "yes" if right else "NO", innocent or "-")
-        for one, right, innocent in results
-    ]
+    rows = [(one.name, f"{one.duration:g}", what or "NO", innocent or "-") for one, what, innocent in results]
     summary = page.table(
         ("", "iterations a minute"),
         [
@@ -231,7 +248,7 @@ def told(watched: Played, eased: Played, script: tuple[Trouble, ...]) -> tuple[s
     missed = []
     if recovered < RECOVERED:
         missed.append(f"{recovered:.1%} of the lost throughput recovered; at least {RECOVERED:.0%}")
-    missed += [f"{one.name} was not found" for one, right, _ in results if not right]
+    missed += [f"{one.name} was not found" for one, what, _ in results if not what]
     missed += [f"innocents named during {one.name}: {innocent}" for one, _, innocent in results if innocent]
     missed += ["a restart"] * bool(restarts)
     return text, missed

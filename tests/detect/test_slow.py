@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
-from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update, _bears_out
+from evenpace.detect.sample import Sample
+from evenpace.detect.slow import Onset, Relief, SlowDetector, Update, _bears_out
 
 START, END = 30, 60
 

@@ -22,15 +22,16 @@ def test_a_loop_says_what_a_step_has_to_do(
     assert told == ["CHILD None None", f"LOOP {ring} {ring.with_suffix('.plan')}"]
     (header,), (records,) = ran.headers, ran.records
     assert (header.loop_step, header.micro_batches, header.rank) == (7, 0, 0)
-    assert [layout.KINDS[kind] for kind in records["kind"]] == ["barrier", "work", "work", "barrier"]
-    assert records["bytes"].tolist()[1:3] == [1234, 0]
-    assert records["wait_ns"].tolist()[1:3] == [99, (1 << 63) - 1]
+    assert [layout.KINDS[kind] for kind in records["kind"]] == ["barrier", "work", "work", "share", "barrier"]
+    assert records["bytes"].tolist()[1:4] == [1234, 0, 12]
+    assert records["wait_ns"].tolist()[1:4] == [99, (1 << 63) - 1, 20_000_000]
     assert (records["complete_ns"] > 0).all()
-    assert records["index"].tolist() == [0, 1, 2, 3]
+    assert records["index"].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_without_a_ring_nothing_is_told() -> None:
     loop.set(loop_step=1)
     loop.work(1)
+    loop.share(1, 1)
     assert loop.ring_path() is None
     assert loop.beside(layout.PLAN_SUFFIX) is None

@@ -1,4 +1,4 @@
-"""A plan is read by rank 0, checked, and takes effect two steps after its announcement."""
+"""A plan is read by rank 0, checked, and takes effect in the step after its announcement."""
 
 from __future__ import annotations
 
@@ -32,17 +32,15 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "node.1.plan"
 
 
-def test_a_plan_takes_effect_two_steps_later(alone: Any, plan: Path) -> None:
+def test_a_plan_takes_effect_in_the_next_step(alone: Any, plan: Path) -> None:
     from evenpace.torch.agreement import Agreement, Plan
 
     agreement = Agreement("counts", 2, refuse)
     assert agreement.step() is None
     write(plan, {"version": 1, "counts": [3, 5]})
     assert agreement.step() is None
-    assert agreement.step() is None
     write(plan, {"version": 2, "counts": [4, 4]})
     assert agreement.step() == Plan(1, (3, 5))
-    assert agreement.step() is None
     assert agreement.step() == Plan(2, (4, 4))
     assert agreement.step() is None
     agreement.close()

@@ -51,14 +51,16 @@ def test_pace_follows_a_worker_that_has_become_slow() -> None:
     from evenpace.torch.stopwatch import Pace
 
     pace = Pace()
-    assert pace.step([]) == 0
+    assert pace.step([]) == (0, 0)
     steps: list[Any] = [[0.1] * 4, [0.1] * 4, [0.2] * 3, [0.2] * 3]
-    assert [pace.step(step) for step in steps] == [100_000_000, 100_000_000, 100_000_000, 200_000_000]
-    assert pace.step([]) == 200_000_000
+    paces = [pace.step(step) for step in steps]
+    assert [usual for usual, _ in paces] == [100_000_000, 100_000_000, 100_000_000, 200_000_000]
+    assert [now for _, now in paces] == [100_000_000, 100_000_000, 200_000_000, 200_000_000]
+    assert pace.step([]) == (200_000_000, 200_000_000)
 
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0, 1e308])
 def test_what_cannot_be_was_not_measured(seconds: float) -> None:
     from evenpace.torch.stopwatch import Pace
 
-    assert Pace().step([seconds, 0.5]) == 500_000_000
+    assert Pace().step([seconds, 0.5]) == (500_000_000, 500_000_000)

@@ -181,7 +181,7 @@ def test_work_records_do_not_disturb_the_iteration(tmp_path: Path) -> None:
     worker = job.watcher.workers[0]
     assert worker.tracker.period is not None
     assert worker.tracker.period.length == 3
-    assert worker.tasks.between(job.now - 93 * MS, job.now) == (139, 10_000)
+    assert worker.tasks.work(job.now - 93 * MS, job.now) == (139, 10_000)
 
 
 def test_a_worker_and_a_link_are_two_findings_that_close_together(tmp_path: Path) -> None:

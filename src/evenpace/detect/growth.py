@@ -37,6 +37,7 @@ class Growth:
     Where most ranks' own time fell, `busy` is what a rank's grew by beside theirs.
     """
 
+    usual: float  # the healthy iteration itself
     job: float
     job_relative: float  # to the healthy iteration
     certainty: float  # of `job`, in standard errors
@@ -56,6 +57,7 @@ class Growth:
     def evidence(self) -> dict[str, float]:
         """Return its numbers, by what they are called in a finding."""
         return {
+            "seconds of a healthy iteration": self.usual,
             "seconds an iteration lost": self.job,
             "largest growth of own time": float(self.busy.max()),
             "median growth of own time": float(np.median(self.busy)),
@@ -74,9 +76,11 @@ def measure_growth(healthy: Stretch, slow: Stretch) -> Growth:
     eased = min(0.0, float(np.median(busy)))  # who waits leaves the processor, or the memory, to the others
     busy, usual = busy - eased, np.median(own, axis=0)
     moved = np.median(healthy.transfer, axis=1)
+    iteration = float(np.median(healthy.durations))
     return Growth(
+        usual=iteration,
         job=float(job),
-        job_relative=float(job / np.median(healthy.durations)),
+        job_relative=float(job / iteration),
         certainty=float(job / max(float(job_error), 1e-12)),
         busy=busy,
         busy_error=busy_error,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,62 +18,16 @@ from evenpace.detect.baseline import Baseline, Change, Settings
 from evenpace.detect.changepoint import locate_onset, locate_relief
 from evenpace.detect.fromstart import WINDOW as START_WINDOW
 from evenpace.detect.fromstart import FromStart
-from evenpace.detect.growth import Edge, Stretch
+from evenpace.detect.growth import Stretch
+from evenpace.detect.sample import Sample
 from evenpace.detect.workload import Workload, learn
 
 Array = NDArray[np.float64]
 WINDOW = 60  # iterations before a decision in which its onset or relief is looked for
 SLOW_WINDOW = 20  # the latest slow iterations, on which a verdict stands
-SHORTEST, LONGEST = 1e-9, 1e9  # seconds: what is beyond is no measurement
+LATEST = 8  # of them, on which somebody else may be named at the same pace
+CLEARED = 0.25  # of a rank's growth: what is left of it when the rank is well again
 UNKNOWN = 20  # iterations in a row without their work, after which the pace is learned without it
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One iteration of the job: an array each, one number a rank, in seconds.
-
-    An `irregular` iteration (with operations that others lack) is ignored, and one that is not `sound`.
-    `edges` are the transfer times of point-to-point pairs of global ranks, where known. What there was to do,
-    where that is known, one number a rank: `tokens`, `squares` (the sum of squared sequence lengths), `load`
-    (bytes routed to its experts).
-    """
-
-    iteration: int
-    durations: Array
-    busy: Array
-    waiting: Array
-    transfer: Array
-    irregular: bool = False
-    edges: Mapping[Edge, float] = field(default_factory=dict)
-    tokens: Array | None = None
-    squares: Array | None = None
-    load: Array | None = None
-
-    @property
-    def duration(self) -> float:
-        """Return the job's: what more than half of the ranks took at least; a few say nothing."""
-        middle = (len(self.durations) - 1) // 2
-        return float(np.partition(self.durations, middle)[middle])
-
-    @property
-    def sound(self) -> bool:
-        """Tell whether the job's duration and all times can be those of an iteration; no NaN is."""
-        times = (self.durations, self.busy, self.waiting, self.transfer)
-        possible = all(bool((np.abs(one) < LONGEST).all()) for one in times)
-        return possible and self.duration >= SHORTEST and all(one < LONGEST for one in self.edges.values())
-
-    @property
-    def work(self) -> Array | None:
-        """Return what there was to do, [ranks, kinds]; None where nothing is known."""
-        kinds = [kind for kind in (self.tokens, self.squares, self.load) if kind is not None]
-        return np.column_stack(kinds) if kinds else None
-
-    def scaled(self, factor: float) -> Sample:
-        """Return the sample with the durations of the usual work; `factor` is that of its own to it.
-
-        The parts are left: attribution takes each rank's own work out of them.
-        """
-        return replace(self, durations=self.durations / factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +124,7 @@ class SlowDetector:
 
     def feed(self, sample: Sample) -> list[SlowEvent]:
         """Take the next iteration; return what it decided."""
-        if sample.irregular or not sample.sound or (usual := self._usual(sample)) is None:
+        if sample.irregular or not sample.sound or (usual := self._usual(sample.evened())) is None:
             return []
         sample = usual
         change, learned = self._baseline.feed(sample.duration)
@@ -241,11 +195,25 @@ class SlowDetector:
             self._onset = None
             return [Relief(stretch[0].iteration, sample.iteration)]
         self._slow = deque(stretch, maxlen=SLOW_WINDOW)
+        if change is Change.SHIFT and self._ratio < before and self._is_over():
+            self.take_up()
+            return [Relief(stretch[0].iteration, sample.iteration)]
         return [
             self._begin(sample, found.confidence)
             if change is Change.ONSET
             else self._shift(sample, stretch[0], eased=self._ratio < before)
         ]
+
+    def _is_over(self) -> bool:
+        """Tell whether those who were named are well again, though the job is not as fast as it was."""
+        return bool(self._verdict.culprits) and self._well(self._attribute())
+
+    def _well(self, now: SlowVerdict) -> bool:
+        """Tell whether little is left of what those who were named had grown by."""
+        before = self._verdict
+        return all(
+            now.excess.get(rank, 0.0) < CLEARED * before.excess.get(rank, 0.0) for rank in before.culprits
+        )
 
     def _begin(self, sample: Sample, certainty: float) -> Onset:
         self._onset = self._slow[0].iteration
@@ -275,10 +243,15 @@ class SlowDetector:
         return attribute(_stretch(self._healthy), _stretch(self._slow), self._ranks, self._nodes)
 
     def _judge_again(self, sample: Sample) -> list[SlowEvent]:
-        """Look again while nobody is named: a slow start of evidence, or one that others' noise hid."""
+        """Look again while nobody is named: a slow start of evidence, or one that others' noise hid.
+
+        Somebody else may also have taken the place of who was named, at the same pace.
+        """
         self._slow.append(sample)
-        if self._onset is None or self._settled:
+        if self._onset is None:
             return []
+        if self._settled:
+            return self._replaced(self._onset, sample)
         verdict = self._attribute()
         self._settled = _names(verdict)
         becomes_clear = self._verdict.kind is SlowKind.UNCLEAR and verdict.kind is not SlowKind.UNCLEAR
@@ -286,6 +259,18 @@ class SlowDetector:
             return []
         self._verdict = verdict
         return [Update(self._onset, sample.iteration, verdict, self._pace())]
+
+    def _replaced(self, onset: int, sample: Sample) -> list[SlowEvent]:
+        """Tell who is slow now where none of those who were named is any more."""
+        latest = list(self._slow)[-LATEST:]
+        if not self._verdict.culprits or len(latest) < LATEST:
+            return []
+        verdict = attribute(_stretch(self._healthy), _stretch(latest), self._ranks, self._nodes)
+        others = _names(verdict) and not set(verdict.culprits) & set(self._verdict.culprits)
+        if not others or not self._well(verdict):
+            return []
+        self._verdict, self._slow = verdict, deque(latest, maxlen=SLOW_WINDOW)
+        return [Update(onset, sample.iteration, verdict, self._pace(), latest[0].iteration)]
 
     def _compare_peers(self, sample: Sample) -> list[SlowEvent]:
         samples = list(self._recent)[-START_WINDOW:]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
-from evenpace.detect.slow import Onset, Relief, Sample, SlowDetector, Update
+from evenpace.detect.sample import Sample
+from evenpace.detect.slow import Onset, Relief, SlowDetector, Update
 from evenpace.simulate.traces.model import Floats
 from evenpace.simulate.whatif.graph import Graph
 from evenpace.simulate.whatif.grid import Grid

@@ -1,12 +1,11 @@
 """All ranks change to a plan at the same step: rank 0 alone reads it and tells the others ahead of time.
 
-Each step starts one small asynchronous broadcast over a CPU group of our own, which is waited on two steps
-later, when it is long done; what it said takes effect in that step, on every rank.
+Each step starts one small asynchronous broadcast over a CPU group of our own, which is waited on in the next
+step, when it is long done; what it said takes effect in that step, on every rank.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +18,6 @@ import torch.distributed as dist
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.torch import telling
 
-AHEAD = 2  # steps from the announcement until a plan takes effect
 _PATIENCE = timedelta(days=1)  # a job that hangs is not for this group to end
 _MOST = (1 << 63) - 1
 
@@ -42,8 +40,8 @@ class Agreement:
     def __init__(self, key: str, length: int, refuse: Callable[[Sequence[int]], str]) -> None:
         self._length = length
         self._group = dist.new_group(backend="gloo", timeout=_PATIENCE)
-        self._pending: deque[tuple[Any, torch.Tensor]] = deque()
-        self._free = [torch.zeros(1 + length, dtype=torch.int64) for _ in range(AHEAD)]
+        self._pending: Any = None  # the broadcast under way
+        self._words = torch.zeros(1 + length, dtype=torch.int64)
         self._version = 0
         path = telling.beside(layout.PLAN_SUFFIX) if dist.get_rank() == 0 else None
         self._file = None if path is None else PlanFile(path, key, length, refuse)
@@ -53,31 +51,29 @@ class Agreement:
 
         To be called once a step by every rank. Raises what torch raises where a peer is gone.
         """
-        plan = self._due() if len(self._pending) == AHEAD else None
+        plan = self._due() if self._pending is not None else None
         self._announce()
         return plan
 
     def close(self) -> None:
         """Wait for what is under way; afterwards the process groups can be destroyed."""
-        while self._pending:
-            self._pending.popleft()[0].wait()
+        if self._pending is not None:
+            self._pending.wait()
+            self._pending = None
 
     def _announce(self) -> None:
-        words = self._free.pop()
         newest = None if self._file is None else self._file.newest()
-        if newest is not None and newest.version != words.numpy()[0]:
-            words.copy_(torch.tensor([newest.version, *newest.values]))
-        self._pending.append((dist.broadcast(words, src=0, group=self._group, async_op=True), words))
+        if newest is not None and newest.version != self._words.numpy()[0]:
+            self._words.copy_(torch.tensor([newest.version, *newest.values]))
+        self._pending = dist.broadcast(self._words, src=0, group=self._group, async_op=True)
 
     def _due(self) -> Plan | None:
-        work, words = self._pending.popleft()
-        work.wait()
-        self._free.append(words)
-        version = int(words.numpy()[0])  # its own memory, and faster than an operator of torch
+        self._pending.wait()
+        version = int(self._words.numpy()[0])  # its own memory, and faster than an operator of torch
         if version <= self._version:
             return None
         self._version = version
-        return Plan(version, tuple(words[1:].tolist()))
+        return Plan(version, tuple(self._words[1:].tolist()))
 
 
 class PlanFile:

@@ -108,7 +108,9 @@ class MicroBatches:
 
     def took(self, seconds: list[float]) -> None:
         """Say what each micro-batch of the step took of this rank's own time, where a schedule ran them."""
-        telling.tell(micro_batches=self.counts[self._own], micro_batch_ns=self._pace.step(seconds))
+        count, (usual, each) = self.counts[self._own], self._pace.step(seconds)
+        telling.tell(micro_batches=count, micro_batch_ns=usual)
+        telling.share(count, each)
 
     def step(self) -> Iterator[MicroBatch]:
         """Begin a step and yield this replica's micro-batches of it; every rank calls it once a step."""

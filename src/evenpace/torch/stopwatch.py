@@ -62,16 +62,20 @@ class Pace:
     def __init__(self) -> None:
         self._steps: deque[list[float]] = deque(maxlen=LATEST)
 
-    def step(self, seconds: list[float]) -> int:
-        """Take a step's times; return the median in nanoseconds, 0 before the first.
+    def step(self, seconds: list[float]) -> tuple[int, int]:
+        """Take a step's times; return the median over the latest steps, and of this one, in nanoseconds.
 
-        A step without any leaves what was known.
+        A step without any leaves what was known; 0 before the first.
         """
         measured = [one for one in seconds if 0 <= one < _LONGEST]
         if measured:
             self._steps.append(measured)
         known = [one for step in self._steps for one in step]
-        return int(1e9 * statistics.median(known)) if known else 0
+        return _nanoseconds(known), _nanoseconds(measured or known)
+
+
+def _nanoseconds(seconds: list[float]) -> int:
+    return int(1e9 * statistics.median(seconds)) if seconds else 0
 
 
 def stopwatch() -> HostStopwatch | DeviceStopwatch:

@@ -43,6 +43,12 @@ def work(tokens: int, squares: int = 0) -> None:
         _loop.work(tokens, squares)
 
 
+def share(micro_batches: int, each_ns: int) -> None:
+    """Say what the step that ends was: this worker's micro-batches, and its own time of one of them."""
+    if _loop is not None:
+        _loop.share(micro_batches, each_ns)
+
+
 def warn(text: str) -> None:
     """Say something to whoever reads the job's output, if anybody still does."""
     with contextlib.suppress(Exception):

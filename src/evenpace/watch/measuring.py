@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenpace.detect.comparable import Traffic, add_up
 from evenpace.detect.growth import Edge
-from evenpace.detect.slow import Sample
+from evenpace.detect.sample import Sample
 from evenpace.detect.waiting import OperationTimes, last_enters, split
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.watch.events import Iteration, stamp
@@ -18,6 +18,7 @@ from evenpace.watch.groups import GroupBook
 from evenpace.watch.instances import Rows, instances
 from evenpace.watch.joining import WorkerIteration
 from evenpace.watch.operations import Operations
+from evenpace.watch.tasks import Share
 
 Array = NDArray[np.float64]
 ROUTED = [layout.KINDS.index(kind) for kind in ("all_to_all", "all_to_all_single")]
@@ -57,12 +58,13 @@ def measure(
     parts: Mapping[int, WorkerIteration],
     book: GroupBook,
     tasks: Mapping[int, tuple[int, int] | None] | None = None,
+    shares: Mapping[int, Share | None] | None = None,
 ) -> Measured:
     """Split every worker's part of an iteration into own time, waiting for others, and transfer.
 
     The parts' operations may reach beyond their spans, and should: the other side of an operation at the edge
-    of one worker's span may lie outside of the other's. `tasks` says each rank's tokens and squares, where
-    its loop told them.
+    of one worker's span may lie outside of the other's. `tasks` says each rank's tokens and squares, `shares`
+    its micro-batches, where its loop told them.
     """
     ranks = sorted(parts)
     rows = np.concatenate([parts[rank].operations for rank in ranks])
@@ -98,6 +100,7 @@ def measure(
         edges=_edges(traffic),
         load=_load(rows, worker, len(ranks)),
         **_told(ranks, tasks or {}),
+        **_shared(ranks, shares or {}),
     )
     by_group = {group: waiting / 1e9 for group, waiting in parted.waiting_by_group.items()}
     return Measured(ranks, int(start_ns.min()), sample, by_group, traffic)
@@ -136,3 +139,12 @@ def _told(ranks: list[int], tasks: Mapping[int, tuple[int, int] | None]) -> dict
         return {}
     numbers = np.array(told, np.float64)
     return {"tokens": numbers[:, 0], "squares": numbers[:, 1]}
+
+
+def _shared(ranks: list[int], shares: Mapping[int, Share | None]) -> dict[str, Array]:
+    """Return the workers' micro-batches and their seconds for one, if all of them told it."""
+    told = [share for rank in ranks if (share := shares.get(rank)) is not None]
+    if not ranks or len(told) < len(ranks):
+        return {}
+    counts, each = np.array([(share.micro_batches, share.each) for share in told]).T
+    return {"counts": counts, "each": each}

@@ -192,7 +192,7 @@ class Watcher:
     def _join(self, now_ns: int, now: float) -> list[Event]:
         events: list[Event] = []
         for parts in self.joiner.ready(self._expected()):
-            measured = measure(self._iteration, self._refreshed(parts), self.book, self._tasks(parts))
+            measured = self._measured(parts)
             self._iteration += 1
             start = now - (now_ns - measured.start_ns) / 1e9
             events.append(measured.event(self.incarnation, start, self.book))
@@ -216,12 +216,12 @@ class Watcher:
             fresh[rank] = WorkerIteration(part.span, operations, lanes(operations, rank))
         return fresh
 
-    def _tasks(self, parts: dict[int, WorkerIteration]) -> dict[int, tuple[int, int] | None]:
-        """Return what the workers' loops say that they had to do in an iteration."""
-        return {
-            rank: self.workers[rank].tasks.between(part.span.start_ns, part.span.end_ns)
-            for rank, part in parts.items()
-        }
+    def _measured(self, parts: dict[int, WorkerIteration]) -> Measured:
+        """Measure an iteration, with what the workers' loops say of it."""
+        spans = {rank: (part.span.start_ns, part.span.end_ns) for rank, part in parts.items()}
+        tasks = {rank: self.workers[rank].tasks.work(*span) for rank, span in spans.items()}
+        shares = {rank: self.workers[rank].tasks.share(*span) for rank, span in spans.items()}
+        return measure(self._iteration, self._refreshed(parts), self.book, tasks, shares)
 
     def _judge_pace(
         self, measured: Measured, start: float, parts: dict[int, WorkerIteration], now: float

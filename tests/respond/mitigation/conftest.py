@@ -74,6 +74,7 @@ class Run:
 
     folder: Path
     policy: str
+    per_node: int = 1  # ranks
     prober: FakeProber = field(default_factory=FakeProber)
     heard: list[Event] = field(default_factory=list)
     seconds: float = 1_000.0
@@ -97,19 +98,24 @@ class Run:
         """Begin an incarnation, with its workers and their rings."""
         if incarnation == 0:
             settings = {"restarts": 3, "max_nodes_out": 1, "min_nodes": 1, **job}
-            nodes = [f"node{rank}" for rank in range(RANKS)]
+            nodes = sorted({self.node(rank) for rank in range(RANKS)})
             self._write(RunStarted, run="r", version="0", host="h", command=["x"], policy=self.policy,
                         nodes=nodes, spares=["spare0"], **settings)  # fmt: skip
         self._began(incarnation)
+
+    def node(self, rank: int) -> str:
+        return f"node{rank // self.per_node}"
 
     def _began(self, incarnation: int) -> None:
         folder = self.folder / f"rings{incarnation}"
         folder.mkdir()
         self._write(IncarnationStarted, incarnation=incarnation, agents={}, rings=str(folder))
         for rank in range(RANKS):
-            self.rings[rank] = Ring(str(folder / f"node{rank}.{rank}.ring"), f"node{rank}", layout.TAP_PYTHON)
+            self.rings[rank] = Ring(
+                str(folder / f"{self.node(rank)}.{rank}.ring"), self.node(rank), layout.TAP_PYTHON
+            )
             self._write(WorkerJoined, incarnation=incarnation, rank=rank, local_rank=0, world_size=RANKS,
-                        node=f"node{rank}", pid=rank, tap="python")  # fmt: skip
+                        node=self.node(rank), pid=rank, tap="python")  # fmt: skip
         self.seconds += STARTING
 
     def _write(self, kind: type[Event], **fields: Any) -> None:
@@ -198,8 +204,8 @@ def job(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """Return a maker of runs under a policy."""
     made: list[Run] = []
 
-    def make(policy: str = "adapt", **settings: Any) -> Run:
-        run = Run(tmp_path, policy)
+    def make(policy: str = "adapt", per_node: int = 1, **settings: Any) -> Run:
+        run = Run(tmp_path, policy, per_node)
         made.append(run)
         run.start(**settings)
         return run

@@ -33,6 +33,13 @@ def test_now_is_the_median_of_the_latest_and_of_nothing_before() -> None:
     assert one.count(6) == 2
 
 
+def test_a_much_longer_iteration_is_unrest() -> None:
+    assert pace(1, 1, 1, 1, 1.5).unrest()
+    assert not pace(1, 1, 1, 1, 1.2).unrest()
+    assert not pace(1, 2, 2, 2, 2).unrest()
+    assert not pace().unrest()
+
+
 def test_before_an_onset_only_what_came_before_it_counts() -> None:
     assert pace(1, 1, 1, 5, 5, 5, 5).before(3) == 1
     assert pace(1, 1).before(0) is None

@@ -12,6 +12,7 @@ dist.barrier()
 loop.set(loop_step=7, micro_batches=-3, rank=5, nothing=1)
 loop.work(1234, 99)
 loop.work("many", 2**70)
+loop.share(12, 20_000_000)
 dist.barrier()
 if os.fork() == 0:
     loop.work(1)

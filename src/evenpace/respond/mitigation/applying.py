@@ -81,8 +81,8 @@ def apply(  # noqa: PLR0913, PLR0917
 class InForce:
     """A strategy that is in force since iteration `since`; `before` is the seconds of one without it.
 
-    `plan` is its counts or positions, `suspicion` whom it is for, `links` how slow those links are, and
-    `candidates` what could have been slow instead.
+    `after` is that with it, once it is known. `plan` is its counts or positions, `suspicion` whom it is for,
+    `links` how slow those links are, and `candidates` what could have been slow instead.
     """
 
     strategy: str
@@ -93,29 +93,36 @@ class InForce:
     links: Mapping[Edge, float] = field(default_factory=dict)
     candidates: tuple[Edge, ...] = ()
     calm_since: float | None = None  # monotonic seconds: nobody has been slow from then on
+    after: float | None = None
     stuck: int = 0  # times that it could not be taken back
     _helped: bool = False
     _probe_at: float = 0.0
     _again: float = PROBE_AGAIN
+
+    @property
+    def _longer(self) -> int:
+        """Return how many times longer to wait after it could not be taken back."""
+        return 1 << min(self.stuck, _MOST_DOUBLINGS)
 
     def useless(self, latest: float | None, iterations: int) -> bool:
         """Tell whether it has been in force for long enough to say that it does not help.
 
         Once it has helped, a job that gets slower again has another reason.
         """
-        enough = JUDGED_AFTER << min(self.stuck, _MOST_DOUBLINGS)
+        enough = JUDGED_AFTER * self._longer
         if latest is None or iterations < enough or self._helped:
             return False
+        self.after = latest
         self._helped = latest <= HELPED * self.before
         return not self._helped
 
     def calm(self, slow: bool, now: float, hold: float) -> bool:
-        """Tell whether nobody has been slow for `hold` seconds, now looked at again."""
+        """Tell whether nobody has been slow for `hold` seconds, longer where it could not be taken back."""
         if slow:
             self.calm_since = None
         elif self.calm_since is None:
             self.calm_since = now
-        return self.calm_since is not None and now - self.calm_since >= hold
+        return self.calm_since is not None and now - self.calm_since >= hold * self._longer
 
     def by_probe(self, loop: Loop) -> bool:
         """Tell whether only a pause can show that the cause is gone."""

@@ -12,7 +12,9 @@ from evenpace.respond.strategies import Cause, Edge
 from evenpace.watch.events import FindingRaised, LinkProbe, Narrowed, Probed
 
 CONFIRMED = 0.9  # the confidence in whom a probe shows to be slow as well
-LOST = "seconds an iteration lost"  # evidence of a finding
+LOST, HEALTHY = "seconds an iteration lost", "seconds of a healthy iteration"  # evidence of a finding
+
+Whom = tuple[Cause, tuple[int, ...], tuple[Edge, ...]]  # a cause, and the ranks and links it is put down to
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,11 @@ class Suspicion:
     ranks: tuple[int, ...] = ()
     links: tuple[Edge, ...] = ()
     sure: bool = False
+
+    @property
+    def whom(self) -> Whom:
+        """Return the cause and whom it is put down to."""
+        return self.cause, self.ranks, self.links
 
     def joined(self, other: Suspicion) -> Suspicion:
         """Return both at once: slow ranks, and slow links besides."""
@@ -106,9 +113,9 @@ class Episode:
         return Suspicion(cause, tuple(self.narrowed.suspects), links, sure=self.narrowed.proven)
 
 
-def surplus(finding: Finding) -> float:
-    """Return what the finding says an iteration loses, in seconds; 0 where it says nothing."""
-    found = [item.value for item in finding.evidence if item.metric == LOST]
+def told(finding: Finding, metric: str) -> float:
+    """Return the seconds that a finding gives as evidence (`LOST` or `HEALTHY`); 0 where it says nothing."""
+    found = [item.value for item in finding.evidence if item.metric == metric]
     return float(found[0]) if found and isinstance(found[0], int | float) else 0.0
 
 

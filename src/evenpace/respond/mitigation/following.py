@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from evenpace.findings import Finding
 from evenpace.respond.mitigation.applying import InForce
-from evenpace.respond.mitigation.episode import Episode, Suspicion, slowed, surplus
+from evenpace.respond.mitigation.episode import HEALTHY, LOST, Episode, Suspicion, Whom, slowed, told
 from evenpace.respond.mitigation.pace import Pace, duration, sound
 from evenpace.respond.policy import is_pace
 from evenpace.respond.strategies import Cause
@@ -43,7 +44,7 @@ class Following:
     _narrowed: Narrowed | None = None
     pauses: dict[str, float] = field(default_factory=dict)  # seconds that a strategy's last change took
     _changes: dict[str, int] = field(default_factory=dict)
-    _refused: dict[str, int] = field(default_factory=dict)  # until which iteration
+    _refused: dict[tuple[str, Whom | None], int] = field(default_factory=dict)  # until which iteration
 
     def hear(self, event: Event) -> bool:
         """Take in an event; tell whether it begins another incarnation, for which a new one is needed."""
@@ -82,24 +83,26 @@ class Following:
 
     def without(self, strategy: str) -> float | None:
         """Return the time of an iteration as it would be without that strategy, in seconds."""
-        force = self.in_force.get(strategy)
-        return force.before if force else self.now()
+        force, now = self.in_force.get(strategy), self.now()
+        if force is None or now is None or force.after is None:
+            return force.before if force else now
+        return now + max(0.0, force.before - force.after)
 
     def changed(self, strategy: str) -> int:
-        """Return how often a strategy's plan was announced since it was last taken back.
+        """Return how often a strategy's plan was announced in this episode, since it was last taken back.
 
         Each time must be worth twice as much: a plan that follows every mood of the machine helps nobody.
         """
         return min(self._changes.get(strategy, 0), MOST_CHANGES)
 
-    def refuse(self, strategy: str) -> None:
-        """Leave a strategy alone for long: it failed, or did not help, and would not in the next slowness."""
-        self._refused[strategy] = self.newest + REFUSED
+    def refuse(self, strategy: str, against: Suspicion | None = None) -> None:
+        """Leave a strategy alone for long: it failed, or it does not help `against` these ranks or links."""
+        self._refused[strategy, against.whom if against else None] = self.newest + REFUSED
 
-    @property
-    def refused(self) -> set[str]:
+    def refused(self, against: Suspicion) -> set[str]:
         """Return the strategies to be left alone now."""
-        return {strategy for strategy, until in self._refused.items() if self.newest < until}
+        now = {key for key, until in self._refused.items() if self.newest < until}
+        return {strategy for strategy, whom in now if whom in (None, against.whom)}
 
     def _from(self) -> int:
         return max(self.since, self.open.onset if self.open else 0)
@@ -116,15 +119,21 @@ class Following:
         if self.episode is not None and self.episode.take(event):
             return
         onset = event.iteration if event.iteration is not None else self.newest
-        healthy, now = self.pace.before(onset), self.pace.latest(onset)
-        if now is not None and (healthy is None or event.finding.phrase == "slow-worker-from-start"):
-            healthy = max(now - surplus(event.finding), now / 2)
+        healthy = told(event.finding, HEALTHY) or self._healthy_before(onset, event.finding)
         if not healthy:
             return
-        if self.episode is not None and self.in_force:  # the pace before was that under a plan
-            healthy = min(healthy, self.episode.healthy)
+        self._changes.clear()
         self.episode = Episode(event, onset, healthy, narrowed=self._narrowed)
         self.episode.lost = self.episode.total = self.pace.lost(onset, healthy)
+
+    def _healthy_before(self, onset: int, finding: Finding) -> float | None:
+        """Return the time of a healthy iteration, where the finding does not say it."""
+        healthy, now = self.pace.before(onset), self.pace.latest(onset)
+        if now is not None and (healthy is None or finding.phrase == "slow-worker-from-start"):
+            healthy = max(now - told(finding, LOST), now / 2)
+        if healthy and self.episode is not None and self.in_force:  # the pace before was that under a plan
+            healthy = min(healthy, self.episode.healthy)
+        return healthy
 
     def _measured(self, event: Probed) -> None:
         self.probed = event
@@ -166,8 +175,9 @@ class Following:
             self.since, force.calm_since, force.stuck = self.newest + 1, None, force.stuck + 1
 
     def _slow_links(self, suspicion: Suspicion) -> dict[tuple[int, int], float]:
+        """Return the links that are known to be slow; not those of which one is."""
         measured = slowed(self.probed.links) if self.probed else {}
-        return {link: measured.get(link, 2.0) for link in suspicion.links}
+        return {link: measured.get(link, 2.0) for link in suspicion.links} if suspicion.sure else {}
 
     def _forget_over(self) -> None:
         if self.episode is not None and self.episode.over and not self.in_force:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evenpace.respond.judging import Act, Weighed, decision
 from evenpace.respond.mitigation.applying import JUDGED_AFTER, Applying, InForce, apply
-from evenpace.respond.mitigation.episode import Episode
+from evenpace.respond.mitigation.episode import Episode, Whom
 from evenpace.respond.mitigation.following import Following
 from evenpace.respond.mitigation.loop import Loop, look, ring_of
 from evenpace.respond.mitigation.price import restart_verdict
@@ -21,15 +21,17 @@ from evenpace.respond.mitigation.weighing import NOTHING, Weighing, weigh
 from evenpace.respond.parts import Parts
 from evenpace.respond.planner import Standing
 from evenpace.respond.policy import Verdict
-from evenpace.respond.strategies import Edge, Strategy
+from evenpace.respond.strategies import Edge, Estimate, Strategy
 from evenpace.respond.strategies.catalogue import strategies
-from evenpace.watch.events import Event
+from evenpace.watch.events import Event, FindingRaised
 
 EVERY = 0.5  # seconds between two looks
-HOLD = 3.0  # seconds without a slow rank before a plan is taken back; twice that after each relapse
+HOLD = 2.0  # seconds without a slow rank before a plan is taken back; twice that after each relapse:
+RELAPSE = 10  # times that, within which the same trouble has come back
 LONGEST_HOLD = 60.0
 MEASURED_AFTER = 30  # healthy iterations
 RESTS = 10  # times as long as weighing took: a search over many positions must not hold up the rest
+NEW = 16  # iterations after its onset in which a trouble comes before what is over
 SETTLED = 3  # iterations after a change before the pace is judged
 
 
@@ -51,6 +53,7 @@ class Mitigation:
         self._applying: Applying | None = None
         self._late: Applying | None = None  # given up, but may still come to be in force
         self._hold = HOLD
+        self._relieved_of: tuple[Whom, float] | None = None  # and when, monotonic seconds
         self._weigh_at = 0.0  # monotonic seconds
         self._loop = Loop({})
 
@@ -63,6 +66,8 @@ class Mitigation:
                 self._probes.cancel()
                 self._reset()
                 self._following.hear(event)
+            if isinstance(event, FindingRaised):
+                self._looked = -EVERY  # look at it at once
         except Exception as error:
             self._fail(error)
 
@@ -148,19 +153,39 @@ class Mitigation:
     def _take_back(self, force: InForce, now: float) -> bool:
         """Take a plan back where nobody is slow any more, or where it does not help; tell whether it was."""
         iterations = self._following.iterations()
-        if force.useless(self._following.now(), iterations):
-            self._following.refuse(force.strategy)
+        if self._is_for(force) and force.useless(self._following.now(), iterations):
+            self._following.refuse(force.strategy, force.suspicion)
             return self._revert(force, "decision-useless", now)
-        if iterations < SETTLED or not self._relieved(force, now):
+        unrest = self._following.pace.unrest() or self._is_another_new(force)
+        if iterations < SETTLED or unrest or not self._relieved(force, now):
             return False
-        self._hold = min(LONGEST_HOLD, 2 * self._hold)
+        self._relieved_of = force.suspicion.whom, now
         return self._revert(force, "decision-relieved", now)
+
+    def _is_for(self, force: InForce) -> bool:
+        """Tell whether a plan is for the present trouble: by another one it is not judged."""
+        episode = self._following.open
+        return episode is None or episode.suspicion().whom == force.suspicion.whom
+
+    def _is_another_new(self, force: InForce) -> bool:
+        """Tell whether another trouble has just begun: a cure for it comes first."""
+        episode = self._following.open
+        new = episode is not None and self._following.newest - episode.onset < NEW
+        return new and not self._is_for(force)
+
+    def _hold_on(self, episode: Episode, now: float) -> None:
+        """Wait longer with taking a plan back where the same trouble has soon come back."""
+        whom, when = self._relieved_of or (None, 0.0)
+        relapse = whom == episode.suspicion().whom and now - when < RELAPSE * self._hold
+        self._hold = min(LONGEST_HOLD, 2 * self._hold) if relapse else HOLD
 
     def _relieved(self, force: InForce, now: float) -> bool:
         """Tell whether what a strategy is for is over; have it measured where only a pause can show it."""
         if not force.by_probe(self._loop):
             slow = any(factor >= SLOW for factor in self._loop.factors().values())
             return force.calm(slow, now, self._hold)
+        if self._back(force) is None:
+            return False
         probed, self._following.probed = self._following.probed, None
         if probed is not None and not probed.failed:
             return not (probed.slow_ranks or probed.slow_links)
@@ -168,8 +193,12 @@ class Mitigation:
             self._measure(force.candidates, healthy=True)
         return False
 
+    def _back(self, force: InForce) -> Estimate | None:
+        """Return what taking a plan back means; None where it would gain nothing."""
+        return self._strategies[force.strategy].healthy(self._view().job(None))
+
     def _revert(self, force: InForce, phrase: str, now: float) -> bool:
-        back = self._strategies[force.strategy].healthy(self._view().job(None))
+        back = self._back(force)
         episode = self._following.episode
         lost = Weighed(episode.lost if episode else 0.0)
         if back is None:
@@ -187,12 +216,13 @@ class Mitigation:
 
     def _weigh(self, episode: Episode, now: float) -> Act | None:
         latest = self._following.now()
-        running = {name: force.plan for name, force in self._following.in_force.items()}
-        enough = JUDGED_AFTER if running else SETTLED
+        forces = self._following.in_force.values()
+        running = {force.strategy: force.plan for force in forces}
+        enough = JUDGED_AFTER if any(force.since > episode.onset for force in forces) else SETTLED
         if latest is None or now < self._weigh_at or self._following.iterations() < enough:
             return None
         standing = Standing(episode.healthy, latest, episode.lost)
-        refused = self._following.refused
+        refused = self._following.refused(episode.suspicion())
         asked = [one for one in self._strategies.values() if one.name not in refused]
         began = self._parts.clock.monotonic()
         weighing = weigh(asked, self._view().weighed(episode), standing, running)
@@ -215,6 +245,7 @@ class Mitigation:
             self._tell_once(episode, "would-adapt", "decision-worth", name, weighing.weighed)
         else:
             self._decide("adapt", "decision-worth", name, episode, weighing.weighed)
+            self._hold_on(episode, now)
             self._applying = apply(
                 name, "apply", weighing.estimates[name], self._loop, now, self._following.newest
             )

@@ -13,6 +13,7 @@ from evenpace.watch.events import Iteration
 
 KEPT = 256  # iterations
 LATEST = 5  # of them say what the pace is now
+UNREST = 1.25  # times that
 LONGEST = 1e9  # seconds: what is said to take longer is damage
 HEALTHY = 40  # of them, before an onset, say what it was
 
@@ -31,6 +32,11 @@ class Pace:
         """Return the time of an iteration now, over the last few from `since` on; None if unknown."""
         found = [duration(one) for one in self._last(since)]
         return float(np.median(found)) if found else None
+
+    def unrest(self) -> bool:
+        """Tell whether the newest iteration took much longer than the last few do."""
+        usual = self.latest(0)
+        return usual is not None and duration(self._kept[-1]) > UNREST * usual
 
     def count(self, since: int) -> int:
         """Return how many iterations there were from `since` on."""

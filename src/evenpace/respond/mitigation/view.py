@@ -83,6 +83,7 @@ class View:
             own=self.following.pace.own(self.following.since),
             micro_batch=self.loop.micro_batch,
             counts=self.loop.counts,
+            iteration=self.following.now(),
             traffic=_traffic(groups),
             microbatches=self.loop.offers.microbatches,
             positions=self.loop.offers.positions,

@@ -11,6 +11,7 @@ from evenpace.locate.links import Edge, LinkTime, judge_links
 from evenpace.watch.events import ComputeProbe, LinkProbe
 
 BYTES = 16 << 20
+BEYOND = 20.0  # times what was to be expected: no worker that is slow at arithmetic makes a link so slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,13 @@ class Judge:
         ]
 
     def slow_links(self, times: Sequence[LinkTime], slow_ranks: Collection[int]) -> set[Edge]:
-        """Return which links are slow; one with a slow worker at an end shows that worker only."""
+        """Return which links are slow; what a slow worker at an end may explain shows that worker only."""
         verdicts = judge_links(times, self._health(), self._kinds(times))
-        return {one.link for one in verdicts if one.slow and not set(one.link) & set(slow_ranks)}
+        return {
+            one.link
+            for one in verdicts
+            if one.slow and (one.ratio >= BEYOND or not set(one.link) & set(slow_ranks))
+        }
 
     def missing(self, workers: Sequence[Worker], times: Sequence[LinkTime]) -> str:
         """Say what was asked for and gave no time; empty where everything did."""

@@ -62,8 +62,9 @@ class Job:
     """What strategies know of the running job; seconds.
 
     `micro_batch` is each rank's own time for one micro-batch now, `counts` the micro-batches by replica that
-    are in force. `traffic` is the bytes that each link carries in an iteration. `restart` is what starting
-    again costs by the record of this run (or an estimate), with the steps to repeat.
+    are in force, `iteration` what one takes now under all that is in force (None: nothing is). `traffic` is
+    the bytes that each link carries in an iteration. `restart` is what starting again costs by the record of
+    this run (or an estimate), with the steps to repeat.
     """
 
     ranks: tuple[int, ...]
@@ -71,6 +72,7 @@ class Job:
     own: Mapping[int, float] = field(default_factory=dict)
     micro_batch: Mapping[int, float] = field(default_factory=dict)
     counts: tuple[int, ...] = ()
+    iteration: float | None = None
     traffic: Mapping[Edge, int] = field(default_factory=dict)
     microbatches: MicroBatchOffer | None = None
     positions: PositionOffer | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenpace.detect.slow import Sample
+from evenpace.detect.sample import Sample
 from evenpace.errors import Problem
 from evenpace.simulate.traces.model import HIGHEST_INDEX, Floats, Ints
 from evenpace.watch import events as ev

@@ -65,7 +65,6 @@ _Static_assert(offsetof(struct header, lost) == 88, "the header differs from lay
 _Static_assert(sizeof(struct record) == 80, "the record differs from layout.py");
 
 enum { POINT_TO_POINT = 1, FAILED = 2, COMPLETION_UNKNOWN = 4 };
-enum { WORK = 19 }; /* the kind that is no operation */
 
 static struct header *_Atomic ring; /* null: not recording */
 static size_t ring_bytes;
@@ -668,17 +667,17 @@ EXPORT int evenpace_tap_open(const char *path) {
   return 0;
 }
 
-/* Record what a step has to do: no operation, and complete at once. */
-EXPORT void evenpace_tap_work(uint64_t tokens, uint64_t squares) {
+/* Record what a loop says of a step: no operation, and complete at once. See layout.py for the kinds. */
+EXPORT void evenpace_tap_say(uint8_t kind, uint64_t first, uint64_t second) {
   struct header *to = recording();
   if (!to) return;
   uint64_t index = atomic_fetch_add(&to->head, 1), time = now();
   struct record *record = cleared(to, index);
   record->enter_ns = record->return_ns = record->complete_ns = time;
-  record->wait_ns = squares;
-  record->bytes = tokens;
+  record->wait_ns = second;
+  record->bytes = first;
   record->peer = -1;
-  record->kind = WORK;
+  record->kind = kind;
   record->thread = thread_id();
   atomic_store_explicit(&record->marker, index + 1, memory_order_release);
 }

@@ -12,6 +12,7 @@ from evenpace.respond.strategies.topology.strategy import TopologyStrategy
 
 RING = 4_000_000
 OFFER = PositionOffer(2, 4, tuple(range(8)), (10_000_000, 10_000_000), micro_batches=8)
+ONE_STAGE = PositionOffer(1, 8, tuple(range(8)), (10_000_000,), micro_batches=8)
 JOB = Job(
     ranks=tuple(range(8)),
     nodes={rank: f"node{rank // 4}" for rank in range(8)},
@@ -58,6 +59,7 @@ def test_slow_ranks_of_one_pipeline_go_apart() -> None:
         (replace(LINK, links={(1, 9): 5.0}), JOB),
         (replace(LINK, links={(1, 3): 5.0}), JOB),  # carries nothing
         (Trouble(Cause.COMPUTE, 1.0, 2.0, factors={0: 2.0}), JOB),  # is in the best place
+        (Trouble(Cause.COMPUTE, 1.0, 2.0, factors={0: 2.0}), replace(JOB, positions=ONE_STAGE)),
     ],
 )
 def test_it_cannot_help(trouble: Trouble, job: Job) -> None:

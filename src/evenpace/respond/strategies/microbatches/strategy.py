@@ -49,11 +49,11 @@ class MicroBatchStrategy:
             present=[int(one) for one in replicas.counts],
         )
         saved = replicas.seconds(healthy) - best.seconds
-        if saved < NOISE * trouble.now:
+        even_now = _without_plan(trouble, job, replicas, healthy)
+        if saved < NOISE * even_now:
             return None
-        return Estimate(
-            trouble.now + trouble.healthy, max(trouble.now - saved, 0.0), tuple(best.counts.tolist())
-        )
+        counts = tuple(best.counts.tolist())  # they change at the beginning of a step: an iteration at most
+        return Estimate(trouble.healthy, max(even_now - saved, 0.0), counts)
 
     def healthy(self, job: Job) -> Estimate | None:
         """Return even counts; None where they are in force."""
@@ -66,6 +66,13 @@ class MicroBatchStrategy:
         replicas = _measured(job, offer)
         iteration = 0.0 if replicas is None else replicas.seconds(wanted)
         return Estimate(iteration, iteration, tuple(wanted.tolist()))
+
+
+def _without_plan(trouble: Trouble, job: Job, replicas: _Replicas, healthy: Counts) -> float:
+    """Return what an iteration would take now with even counts, whoever a plan in force was for."""
+    if job.iteration is None:
+        return trouble.now
+    return job.iteration + replicas.seconds(healthy) - replicas.seconds(replicas.counts)
 
 
 def _counts(job: Job, offer: MicroBatchOffer) -> Counts:

@@ -23,10 +23,13 @@ class TopologyStrategy:
     def estimate(self, trouble: Trouble, job: Job) -> Estimate | None:
         """Return the best positions and the iteration time under them.
 
-        None where the loop cannot move, nothing is known of who is slow, or too little would be saved.
+        None where the loop cannot move, nothing is known of who is slow, or too little would be saved. Slow
+        ranks of a single stage are slow wherever they are.
         """
         offer = job.positions
         if offer is None or not (trouble.factors or trouble.links) or trouble.now <= trouble.healthy:
+            return None
+        if offer.pipeline == 1 and not trouble.links:
             return None
         if any(rank >= len(offer.ranks) for rank in _named(trouble)):
             return None

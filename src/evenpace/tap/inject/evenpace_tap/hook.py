@@ -70,9 +70,9 @@ class Session:
             unseen = ", ".join(self._groups.unseen)
             self.ring.note("groups", f"not seen: operations of groups {unseen}: unknown backend")
 
-    def work(self, tokens: int, squares: int) -> None:
-        """Write a record of kind "work" by whoever writes the records of this ring."""
-        (self._native or self.ring).work(tokens, squares)
+    def say(self, kind: str, first: int, second: int) -> None:
+        """Write a record of what a loop says by whoever writes the records of this ring."""
+        (self._native or self.ring).say(layout.KINDS.index(kind), first, second)
 
     def _sees(self, backend: int) -> bool:
         return self._native is None or self._native.binds(backend)

@@ -95,7 +95,9 @@ KINDS = (
     "recv",
     "recv_any_source",
     "barrier",
-    "work",  # no operation: what a step has to do, by evenpace.torch.work; bytes: tokens, wait_ns: Σ length²
+    # No operations, but what a loop says by evenpace.torch:
+    "work",  # what a step has to do; bytes: tokens, wait_ns: Σ length²
+    "share",  # what a step was; bytes: micro-batches of this worker, wait_ns: its own time of one of them
 )
 
 # Beside PATH.ring lies PATH.groups: JSON lines {"key": group, "name": ..., "ranks": [global ranks], "ns":

@@ -32,9 +32,18 @@ def set(**fields: int) -> None:  # noqa: A001  loop.set(...) reads as what it do
 
 def work(tokens: int, squares: int = 0) -> None:
     """Record what the step that begins has to do: its tokens, and the sum of squared sequence lengths."""
+    _say("work", tokens, squares)
+
+
+def share(micro_batches: int, each_ns: int) -> None:
+    """Record what the step that ends was for this worker: micro-batches, and its own time of one of them."""
+    _say("share", micro_batches, each_ns)
+
+
+def _say(kind: str, first: int, second: int) -> None:
     session = hook.current()
     if session is not None:
-        session.work(_bounded(tokens), _bounded(squares))
+        session.say(kind, _bounded(first), _bounded(second))
 
 
 def _bounded(value: int) -> int:

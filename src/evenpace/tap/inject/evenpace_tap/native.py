@@ -15,8 +15,8 @@ class Native:
         self._close: Any = library.evenpace_tap_close
         self._binds: Any = library.evenpace_tap_binds
         self._binds.argtypes = [ctypes.c_void_p]
-        self._work: Any = library.evenpace_tap_work
-        self._work.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+        self._say: Any = library.evenpace_tap_say
+        self._say.argtypes = [ctypes.c_uint8, ctypes.c_uint64, ctypes.c_uint64]
 
     def open(self, path: str) -> bool:
         """Begin to record into that ring; False where the library refuses it."""
@@ -26,9 +26,9 @@ class Native:
         """Stop recording."""
         self._close()
 
-    def work(self, tokens: int, squares: int) -> None:
-        """Write a record of kind "work"."""
-        self._work(tokens, squares)
+    def say(self, kind: int, first: int, second: int) -> None:
+        """Write a record of what a loop says: `first` as its bytes, `second` as its wait."""
+        self._say(kind, first, second)
 
     def binds(self, backend: int) -> bool:
         """Tell whether the vtable of the backend object at that address leads into the library."""

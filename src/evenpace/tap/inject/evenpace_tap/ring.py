@@ -106,10 +106,10 @@ class Ring:
             U64.pack_into(self._memory, offset, index + 1)
         return index
 
-    def work(self, tokens: int, squares: int) -> None:
-        """Write a record of kind "work"; it is complete at once."""
-        now, kind = time.monotonic_ns(), layout.KINDS.index("work")
-        self.append((now, now, now, 0, squares, tokens, 0, 0, -1, kind, 0, 0, threading.get_native_id()))
+    def say(self, kind: int, first: int, second: int) -> None:
+        """Write a record of what a loop says, complete at once: bytes `first`, wait `second`."""
+        now = time.monotonic_ns()
+        self.append((now, now, now, 0, second, first, 0, 0, -1, kind, 0, 0, threading.get_native_id()))
 
     def update(self, index: int, name: str, value: int, code: struct.Struct = U64) -> None:
         """Change one field of a record, unless it has been overwritten."""
