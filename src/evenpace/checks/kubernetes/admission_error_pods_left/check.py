@@ -7,14 +7,8 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    table,
-    text,
-)
-from evenpace.collect.kubernetes.workloads import (
-    pod_gpus,
-)
+from evenpace.collect.kubernetes.fields import Object, table, text
+from evenpace.collect.kubernetes.workloads import pod_gpus
 from evenpace.findings import Subject
 
 

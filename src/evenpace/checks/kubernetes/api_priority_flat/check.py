@@ -7,14 +7,7 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    items,
-    name,
-    strings,
-    table,
-    text,
-)
+from evenpace.collect.kubernetes.fields import Object, items, name, strings, table, text
 
 _GROUP = "flowcontrol.apiserver.k8s.io"
 _VITAL = ("exempt", "system", "node-high", "leader-election")

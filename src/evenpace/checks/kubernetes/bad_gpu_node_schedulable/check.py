@@ -9,20 +9,9 @@ from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.conditions import about_accelerators, bad, others, words
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    instant,
-    items,
-    text,
-)
-from evenpace.collect.kubernetes.pools import (
-    in_service,
-    pools,
-    usual_taints,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, instant, items, text
+from evenpace.collect.kubernetes.pools import in_service, pools, usual_taints
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 
 _TIME = timedelta(minutes=15)  # that whoever takes nodes out may need
 # What of a node, beside its accelerators, ends or stalls training when it is broken.

@@ -8,19 +8,9 @@ from datetime import timedelta
 from evenpace.checks.answers import FINE, Answer, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    instant,
-)
-from evenpace.collect.kubernetes.pools import (
-    cordoned_since,
-    pools,
-    set_apart,
-    usual_taints,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-    schedulable,
-)
+from evenpace.collect.kubernetes.fields import instant
+from evenpace.collect.kubernetes.pools import cordoned_since, pools, set_apart, usual_taints
+from evenpace.collect.kubernetes.workloads import gpu_nodes, schedulable
 
 _LONG = timedelta(days=7)
 

@@ -9,21 +9,9 @@ from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.conditions import bad, others
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    table,
-)
-from evenpace.collect.kubernetes.pools import (
-    cordoned_since,
-    pools,
-    ready,
-    set_apart,
-    usual_taints,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-    schedulable,
-)
+from evenpace.collect.kubernetes.fields import Object, table
+from evenpace.collect.kubernetes.pools import cordoned_since, pools, ready, set_apart, usual_taints
+from evenpace.collect.kubernetes.workloads import gpu_nodes, schedulable
 
 _TIME = timedelta(hours=1)
 # Words in the keys of labels and annotations with which people and tools say why a node is out.

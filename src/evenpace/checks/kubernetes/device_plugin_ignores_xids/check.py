@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenpace.checks.answers import FINE, Answer, Gap
-from evenpace.collect.kubernetes.agents import (
-    called,
-)
+from evenpace.collect.kubernetes.agents import called
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    items,
-    text,
-)
+from evenpace.collect.kubernetes.fields import items, text
 
 _OFF, _ON = "DP_DISABLE_HEALTHCHECKS", "DP_ENABLE_HEALTHCHECKS"
 

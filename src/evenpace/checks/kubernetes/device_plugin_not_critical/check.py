@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenpace.checks.answers import FINE, Answer, Gap
-from evenpace.collect.kubernetes.agents import (
-    DEVICE_PLUGINS,
-    called,
-)
+from evenpace.collect.kubernetes.agents import DEVICE_PLUGINS, called
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    flag,
-    name,
-    number,
-    text,
-)
+from evenpace.collect.kubernetes.fields import flag, name, number, text
 
 _HIGH = 1_000_000_000  # above this are the two classes of Kubernetes' own
 

@@ -7,13 +7,7 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    items,
-    name,
-    namespace,
-    quantity,
-    text,
-)
+from evenpace.collect.kubernetes.fields import items, name, namespace, quantity, text
 
 _BASE = 54  # MB that CoreDNS needs by itself, its cache included
 _EACH = 1000  # pods and services that need one MB more

@@ -7,17 +7,9 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import few, subject, where
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    labels,
-)
-from evenpace.collect.kubernetes.pools import (
-    drift,
-    first,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, labels
+from evenpace.collect.kubernetes.pools import drift, first
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 from evenpace.findings import Evidence, Subject
 
 _FULL = ("nvidia.com/cuda.driver-version.full", "amd.com/gpu.driver-version")

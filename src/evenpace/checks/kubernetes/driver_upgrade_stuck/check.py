@@ -8,14 +8,8 @@ from datetime import timedelta
 from evenpace.checks.answers import FINE, Answer, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, few, several, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    labels,
-    name,
-)
-from evenpace.collect.kubernetes.pools import (
-    cordoned_since,
-)
+from evenpace.collect.kubernetes.fields import Object, labels, name
+from evenpace.collect.kubernetes.pools import cordoned_since
 
 # Labels of NVIDIA's operators for GPUs and for networks.
 _LABELS = ("nvidia.com/gpu-driver-upgrade-state", "nvidia.com/ofed-driver-upgrade-state")

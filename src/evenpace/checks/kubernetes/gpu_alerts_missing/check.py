@@ -7,15 +7,8 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import listed
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    dig,
-    items,
-    text,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, dig, items, text
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 from evenpace.findings import Subject
 
 KIND = "prometheusrules.monitoring.coreos.com"

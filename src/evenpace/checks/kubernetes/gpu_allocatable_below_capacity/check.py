@@ -7,21 +7,9 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    labels,
-    quantity,
-)
-from evenpace.collect.kubernetes.pools import (
-    ready,
-    young,
-)
-from evenpace.collect.kubernetes.workloads import (
-    accelerator,
-    capacity,
-    gpu_nodes,
-    schedulable,
-)
+from evenpace.collect.kubernetes.fields import Object, labels, quantity
+from evenpace.collect.kubernetes.pools import ready, young
+from evenpace.collect.kubernetes.workloads import accelerator, capacity, gpu_nodes, schedulable
 
 _PARTS = ("capacity", "allocatable")
 # While a driver is exchanged or MIG is laid out anew, fewer are offered on purpose.

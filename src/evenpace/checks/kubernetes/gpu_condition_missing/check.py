@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenpace.checks.answers import FINE, Answer, Details, Gap
-from evenpace.collect.kubernetes.agents import (
-    called,
-    left_out,
-)
+from evenpace.collect.kubernetes.agents import called, left_out
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.conditions import about_accelerators, others
 from evenpace.collect.kubernetes.evidence import few, quoted, several
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    items,
-    name,
-    text,
-)
-from evenpace.collect.kubernetes.pools import (
-    first,
-    pools,
-    shown,
-    young,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, items, name, text
+from evenpace.collect.kubernetes.pools import first, pools, shown, young
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 from evenpace.findings import Evidence
 
 # These report elsewhere, or set a condition only when something is broken.

@@ -8,23 +8,9 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    labels,
-    name,
-)
-from evenpace.collect.kubernetes.pools import (
-    pools,
-    ready,
-    shown,
-    young,
-)
-from evenpace.collect.kubernetes.workloads import (
-    capacity,
-    gpu_nodes,
-    gpus,
-    schedulable,
-)
+from evenpace.collect.kubernetes.fields import Object, labels, name
+from evenpace.collect.kubernetes.pools import pools, ready, shown, young
+from evenpace.collect.kubernetes.workloads import capacity, gpu_nodes, gpus, schedulable
 from evenpace.findings import Evidence
 
 _MOST = 2 / 3  # of a pool's nodes must have one count before another one is held to be too low

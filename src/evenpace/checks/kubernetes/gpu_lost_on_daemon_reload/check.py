@@ -8,13 +8,7 @@ from datetime import datetime, timedelta
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    flag,
-    instant,
-    items,
-    text,
-)
+from evenpace.collect.kubernetes.fields import Object, flag, instant, items, text
 
 _SYMLINKS = "DISABLE_DEV_CHAR_SYMLINK_CREATION"
 _WORDS = ("failed to initialize nvml: unknown error",)

@@ -5,27 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
-from evenpace.collect.kubernetes.agents import (
-    COLLECTORS,
-    EXPORTERS,
-    called,
-    left_out,
-)
+from evenpace.collect.kubernetes.agents import COLLECTORS, EXPORTERS, called, left_out
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import few, listed, several
-from evenpace.collect.kubernetes.fields import (
-    name,
-)
+from evenpace.collect.kubernetes.fields import name
 from evenpace.collect.kubernetes.matching import daemon_runs_on
-from evenpace.collect.kubernetes.pools import (
-    cloud,
-    pools,
-    shown,
-    young,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.pools import cloud, pools, shown, young
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 
 
 def check(cluster: Cluster) -> Iterator[Answer]:

@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenpace.checks.answers import FINE, Answer, Gap, Unsure
-from evenpace.collect.kubernetes.agents import (
-    COLLECTORS,
-    EXPORTERS,
-    called,
-)
+from evenpace.collect.kubernetes.agents import COLLECTORS, EXPORTERS, called
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, few, listed, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    dig,
-    flag,
-    labels,
-    name,
-    namespace,
-    strings,
-    table,
-)
+from evenpace.collect.kubernetes.fields import Object, dig, flag, labels, name, namespace, strings, table
 from evenpace.collect.kubernetes.matching import matches
 
 _SERVICE, _POD = "servicemonitors.monitoring.coreos.com", "podmonitors.monitoring.coreos.com"

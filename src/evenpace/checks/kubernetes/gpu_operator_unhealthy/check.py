@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from evenpace.checks.answers import FINE, Answer, Details, Gap
-from evenpace.collect.kubernetes.agents import (
-    DEVICE_PLUGINS,
-)
+from evenpace.collect.kubernetes.agents import DEVICE_PLUGINS
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, few
 from evenpace.collect.kubernetes.fields import (
@@ -23,10 +21,7 @@ from evenpace.collect.kubernetes.fields import (
     owner,
     text,
 )
-from evenpace.collect.kubernetes.pools import (
-    ready,
-    young,
-)
+from evenpace.collect.kubernetes.pools import ready, young
 from evenpace.findings import Subject
 
 _NAMES = (

@@ -7,18 +7,9 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import few, several, where
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    name,
-)
-from evenpace.collect.kubernetes.pools import (
-    grows_by_itself,
-    pool_name,
-    product,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, name
+from evenpace.collect.kubernetes.pools import grows_by_itself, pool_name, product
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 from evenpace.findings import Evidence
 
 

@@ -21,15 +21,8 @@ from evenpace.collect.kubernetes.fields import (
     table,
     text,
 )
-from evenpace.collect.kubernetes.pools import (
-    pools,
-    shown,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-    pod_gpus,
-    schedulable,
-)
+from evenpace.collect.kubernetes.pools import pools, shown
+from evenpace.collect.kubernetes.workloads import gpu_nodes, pod_gpus, schedulable
 
 _WINDOW = timedelta(days=14)
 _LEAST, _TIMES = 3, 5  # different trainings that failed, and how often more than on the median peer

@@ -5,28 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
-from evenpace.collect.kubernetes.agents import (
-    DETECTORS,
-    LOG_COLLECTORS,
-    called,
-    left_out,
-    reads_pod_logs,
-)
+from evenpace.collect.kubernetes.agents import DETECTORS, LOG_COLLECTORS, called, left_out, reads_pod_logs
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import few, listed, several
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    name,
-)
-from evenpace.collect.kubernetes.pools import (
-    cloud,
-    pools,
-    shown,
-    young,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, name
+from evenpace.collect.kubernetes.pools import cloud, pools, shown, young
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 
 
 def check(cluster: Cluster) -> Iterator[Answer]:

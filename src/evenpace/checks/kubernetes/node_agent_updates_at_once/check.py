@@ -7,17 +7,9 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    dig,
-    namespace,
-    number,
-    text,
-)
+from evenpace.collect.kubernetes.fields import Object, dig, namespace, number, text
 from evenpace.collect.kubernetes.matching import daemon_runs_on
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 
 _MOST = 0.2  # of its nodes
 _LEAST = 20  # nodes below which a share says little

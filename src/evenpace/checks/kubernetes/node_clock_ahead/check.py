@@ -8,14 +8,8 @@ from datetime import timedelta
 from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence
-from evenpace.collect.kubernetes.fields import (
-    instant,
-    name,
-    namespace,
-)
-from evenpace.collect.kubernetes.pools import (
-    ready,
-)
+from evenpace.collect.kubernetes.fields import instant, name, namespace
+from evenpace.collect.kubernetes.pools import ready
 from evenpace.findings import Evidence, Subject
 
 _AHEAD, _BEHIND = timedelta(minutes=1), timedelta(minutes=5)

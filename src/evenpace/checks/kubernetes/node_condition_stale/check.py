@@ -9,18 +9,8 @@ from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.conditions import others
 from evenpace.collect.kubernetes.evidence import evidence, few, several
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    condition,
-    instant,
-    items,
-    name,
-    text,
-)
-from evenpace.collect.kubernetes.pools import (
-    ready,
-    young,
-)
+from evenpace.collect.kubernetes.fields import Object, condition, instant, items, name, text
+from evenpace.collect.kubernetes.pools import ready, young
 from evenpace.findings import Evidence
 
 _OLD, _NEW = timedelta(hours=2), timedelta(hours=1)

@@ -8,17 +8,8 @@ from datetime import timedelta
 from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    condition,
-    instant,
-    items,
-    text,
-)
-from evenpace.collect.kubernetes.workloads import (
-    capacity,
-    gpu_nodes,
-    gpus,
-)
+from evenpace.collect.kubernetes.fields import condition, instant, items, text
+from evenpace.collect.kubernetes.workloads import capacity, gpu_nodes, gpus
 
 _LONG = timedelta(hours=1)
 

@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenpace.checks.answers import FINE, Answer, Details, Gap
-from evenpace.collect.kubernetes.agents import (
-    DETECTORS,
-    called,
-    left_out,
-)
+from evenpace.collect.kubernetes.agents import DETECTORS, called, left_out
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.conditions import others
 from evenpace.collect.kubernetes.evidence import few, listed, quoted, several, where
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    items,
-    name,
-    text,
-)
-from evenpace.collect.kubernetes.pools import (
-    pools,
-    shown,
-    young,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, items, name, text
+from evenpace.collect.kubernetes.pools import pools, shown, young
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 from evenpace.findings import Evidence
 
 

@@ -8,16 +8,8 @@ from ipaddress import ip_network
 from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, few, several
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    name,
-    quantity,
-    table,
-    text,
-)
-from evenpace.collect.kubernetes.pools import (
-    pools,
-)
+from evenpace.collect.kubernetes.fields import Object, name, quantity, table, text
+from evenpace.collect.kubernetes.pools import pools
 
 # Networks that hand out addresses by themselves; what the control plane set aside says nothing then.
 _OWN = ("projectcalico.org/", "network.cilium.io/", "k8s.ovn.org/", "ovn.kubernetes.io/")

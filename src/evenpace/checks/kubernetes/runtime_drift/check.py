@@ -7,16 +7,9 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, few, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    text,
-)
-from evenpace.collect.kubernetes.pools import (
-    drift,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, text
+from evenpace.collect.kubernetes.pools import drift
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 from evenpace.findings import Subject
 
 _FIELDS = ("kubeletVersion", "containerRuntimeVersion")

@@ -8,16 +8,8 @@ from datetime import timedelta
 from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    instant,
-    name,
-    number,
-    text,
-)
-from evenpace.collect.kubernetes.workloads import (
-    gpu_nodes,
-)
+from evenpace.collect.kubernetes.fields import Object, instant, name, number, text
+from evenpace.collect.kubernetes.workloads import gpu_nodes
 from evenpace.findings import Subject
 
 _LATELY = timedelta(hours=1)

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from evenpace.checks.answers import FINE, Answer, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    flag,
-    name,
-    namespace,
-    text,
-)
+from evenpace.collect.kubernetes.fields import flag, name, namespace, text
 from evenpace.collect.kubernetes.runs import training
 from evenpace.collect.kubernetes.volumes import Claims, disk, mounts
 

@@ -7,16 +7,7 @@ from collections.abc import Iterator, Mapping
 from evenpace.checks.answers import FINE, Answer, Details, Gap
 from evenpace.collect.kubernetes.cluster import Cluster
 from evenpace.collect.kubernetes.evidence import evidence, subject
-from evenpace.collect.kubernetes.fields import (
-    Object,
-    condition,
-    items,
-    labels,
-    name,
-    namespace,
-    table,
-    text,
-)
+from evenpace.collect.kubernetes.fields import Object, condition, items, labels, name, namespace, table, text
 from evenpace.collect.kubernetes.matching import matches
 
 _GROUP = "webhookconfigurations.admissionregistration.k8s.io"
