@@ -27,5 +27,8 @@ def to_json(answer: Answer) -> str:
 
 def written(page: dict[str, Any]) -> str:
     """Return a page as indented JSON that can be printed and encoded, whatever files are called."""
-    text = visible(json.dumps(page, ensure_ascii=False, indent=2)) + "\n"
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    try:
+        encoded = msgspec.json.format(msgspec.json.encode(page), indent=2).decode()
+    except UnicodeEncodeError:  # a name that is no text; slower, and rare
+        encoded = json.dumps(page, ensure_ascii=False, indent=2)
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", visible(encoded) + "\n")
