@@ -21,8 +21,9 @@ def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each node with accelerators that is in service and shares no GPUs."""
     for members in pools(gpu_nodes(cluster)).values():
         counts = {name(node): gpus(capacity(node)) for node in members}
-        common, held = Counter(counts.values()).most_common(1)[0]
-        sure = held >= _LEAST and held >= len(members) * _MOST
+        whole = Counter(counts[name(node)] for node in members if not _shared(node))
+        common, held = whole.most_common(1)[0] if whole else (0, 0)
+        sure = held >= _LEAST and held >= whole.total() * _MOST
         for node in members:
             if not ready(node) or not schedulable(node) or young(node, cluster.now) or _shared(node):
                 yield FINE
