@@ -8,9 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-import yaml
-
-from evenpace.demo.cluster import gaps
+from evenpace.demo.cluster import gaps, kubeconfig
 from evenpace.demo.cluster.beating import beat
 from evenpace.demo.cluster.fleet import filled
 from evenpace.demo.cluster.log import Log
@@ -23,9 +21,12 @@ BEAT = 30.0  # seconds between two signs of life of all nodes
 
 
 def serve(  # noqa: PLR0913, PLR0917 - one parameter an option
-    port: int, nodes: int, ids: tuple[str, ...] | None, kubeconfig: Path | None, log: Path | None, lang: str
+    port: int, nodes: int, ids: tuple[str, ...] | None, lead: Path | None, log: Path | None, lang: str
 ) -> None:
-    """Serve a fleet with the gaps `ids` (None: all that fit together) until Ctrl-C; raises Problem."""
+    """Serve a fleet with the gaps `ids` (None: all that fit together) until Ctrl-C; raises Problem.
+
+    `lead` is where a kubeconfig is written.
+    """
     chosen = gaps.together() if ids is None else {id_: gaps.find(id_) for id_ in ids}
     with ExitStack() as stack:
         file = _opened(log, stack) if log else None
@@ -33,11 +34,11 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter an option
         for steps in chosen.values():
             gaps.seed(store, steps)
         emulator = stack.enter_context(_listening(store, port, file))
-        if kubeconfig:
-            _write(kubeconfig, emulator.url)
+        if lead:
+            _write(lead, emulator.url)
         print(say("demo-cluster-at", lang, url=emulator.url, nodes=nodes, gaps=len(chosen)), flush=True)
-        if kubeconfig:
-            print(say("demo-cluster-audit", lang, file=kubeconfig), flush=True)
+        if lead:
+            print(say("demo-cluster-audit", lang, file=lead), flush=True)
         _until_told(store)
 
 
@@ -57,17 +58,8 @@ def _listening(store: Store, port: int, file: IO[bytes] | None) -> Emulator:
 
 
 def _write(path: Path, url: str) -> None:
-    """Write a kubeconfig that leads to the emulator, with no credential in it."""
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "demo",
-        "clusters": [{"name": "demo", "cluster": {"server": url}}],
-        "users": [{"name": "demo", "user": {}}],
-        "contexts": [{"name": "demo", "context": {"cluster": "demo", "user": "demo", "namespace": "ml"}}],
-    }
     try:
-        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        kubeconfig.write(path, url)
     except OSError as error:
         raise Problem(f"cannot write {path}: {error.strerror}; choose another --kubeconfig") from error
 

@@ -1,0 +1,194 @@
+"""Real clients meet the emulator: the audit itself, kubectl, lightkube, the official one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lightkube import Client, KubeConfig
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Node, Pod
+from tests.demo.cluster.made import snapshot
+
+from evenpace.checks.catalogue import checks
+from evenpace.checks.running import run_all
+from evenpace.collect import dump
+from evenpace.collect.kubernetes import live
+from evenpace.collect.kubernetes.config import access
+from evenpace.collect.kubernetes.kinds import KINDS
+from evenpace.collect.snapshot import Snapshot
+from evenpace.demo.cluster.fleet import FEWEST, filled
+from evenpace.demo.cluster.gaps import seed, together
+from evenpace.demo.cluster.kubeconfig import write
+from evenpace.demo.cluster.server import Emulator
+from evenpace.demo.cluster.store import Store
+
+Found = dict[str, tuple[str, frozenset[str]]]
+OWN = [check for check in checks().values() if check.family == "kubernetes"]
+KUBECTL = shutil.which("kubectl")
+needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="kubectl is not installed")
+
+
+def findings(found: Snapshot) -> Found:
+    """Return the outcome and the subjects of every check."""
+    results = run_all([found], OWN)
+    return {
+        one.check.id: (one.outcome.value, frozenset(str(gap.subject) for gap in one.gaps)) for one in results
+    }
+
+
+@pytest.fixture(scope="module")
+def fleet() -> Store:
+    """Return a fleet with all gaps that fit together; nothing changes it."""
+    store = filled(FEWEST)
+    for steps in together().values():
+        seed(store, steps)
+    return store
+
+
+@pytest.fixture(scope="module")
+def fleet_server(fleet: Store) -> Iterator[Emulator]:
+    with Emulator(fleet) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def config(emulator: Emulator, tmp_path: Path) -> Path:
+    """Return a kubeconfig that leads to the small cluster."""
+    write(tmp_path / "config", emulator.url)
+    return tmp_path / "config"
+
+
+def test_an_audit_sends_get_alone_and_asks_for_no_secret(fleet: Store, tmp_path: Path) -> None:
+    fleet.create("secrets", {"metadata": {"name": "token", "namespace": "ml"}, "data": {"key": "c2VjcmV0"}})
+    with Emulator(fleet) as emulator:
+        write(tmp_path / "config", emulator.url)
+        found = live.read(access(tmp_path / "config", None), set(KINDS), None)
+        entries = emulator.log.entries
+    assert findings(found) == findings(snapshot(fleet))
+    assert len(entries) >= len(KINDS)
+    assert {one.method for one in entries} == {"GET"}
+    assert {one.verb for one in entries} <= {"", "get", "list", "watch"}
+    assert not any("secret" in one.path or "proxy" in one.path for one in entries)
+
+
+@pytest.fixture
+def kubectl(config: Path, tmp_path: Path) -> Callable[..., str]:
+    """Return a helper that runs kubectl and returns what it printed."""
+
+    def run(*words: str) -> str:
+        environment = {
+            "KUBECONFIG": str(config),
+            "HOME": str(tmp_path),
+            "PATH": "/usr/bin:/bin:/usr/local/bin",
+        }
+        done = subprocess.run(
+            [str(KUBECTL), *words], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+@needs_kubectl
+def test_kubectl_takes_a_node_out_and_back(kubectl: Callable[..., str], store: Store) -> None:
+    assert "gpu-1   Ready" in kubectl("get", "nodes")
+    assert "ml" in kubectl("get", "pods", "--all-namespaces", "--field-selector=spec.nodeName=gpu-1")
+    kubectl("cordon", "gpu-1")
+    kubectl("taint", "node", "gpu-1", "gpu-fault=xid79:NoExecute")
+    assert store.get("nodes", "", "gpu-1")["spec"]["unschedulable"] is True
+    assert store.get("nodes", "", "gpu-1")["spec"]["taints"][0]["value"] == "xid79"
+    kubectl("drain", "gpu-1", "--force", "--ignore-daemonsets", "--timeout=30s")
+    assert store.objects("pods")[0] == []
+    kubectl("uncordon", "gpu-1")
+    kubectl("label", "node", "gpu-1", "state=mended")
+    assert "gpu-1" in kubectl("get", "nodes", "-l", "state=mended", "-o", "name")
+    assert "Taints:             gpu-fault=xid79:NoExecute" in kubectl("describe", "node", "gpu-1")
+
+
+@needs_kubectl
+def test_kubectl_makes_and_changes_objects(kubectl: Callable[..., str], store: Store, tmp_path: Path) -> None:
+    jobset = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "train", "namespace": "ml"},
+        "spec": {"replicatedJobs": []},
+    }
+    (tmp_path / "jobset.json").write_text(json.dumps(jobset), "utf-8")
+    kubectl("create", "--validate=false", "-f", str(tmp_path / "jobset.json"))
+    kubectl("patch", "jobset", "train", "-n", "ml", "--type=merge", "-p", '{"spec":{"suspend":true}}')
+    assert store.get("jobsets.jobset.x-k8s.io", "ml", "train")["spec"]["suspend"] is True
+    patch = '{"status":{"restarts":3}}'
+    kubectl("patch", "jobset", "train", "-n", "ml", "--type=merge", "--subresource=status", "-p", patch)
+    assert "Running   3" in kubectl("get", "jobsets", "-n", "ml")
+    kubectl("delete", "jobset", "train", "-n", "ml")
+    assert store.objects("jobsets.jobset.x-k8s.io")[0] == []
+
+
+@needs_kubectl
+def test_a_dump_by_kubectl_has_the_same_findings(
+    fleet: Store, fleet_server: Emulator, tmp_path: Path
+) -> None:
+    """What `kubectl get … -o json` writes, file by file, is what the live audit reads."""
+    write(tmp_path / "config", fleet_server.url)
+    environment = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    folder = tmp_path / "dump"
+    folder.mkdir()
+
+    def keep(file: str, *words: str) -> None:
+        with (folder / file).open("wb") as out:
+            subprocess.run([str(KUBECTL), *words], env=environment, stdout=out, timeout=60, check=True)
+
+    read = {kind for check in OWN for kind in check.kinds}
+    held = {kind for kind in read if fleet.objects(kind)[0]}
+    for kinds in (",".join(sorted(held)), *(read - held)):  # a mixed list does not tell which kinds are empty
+        keep(f"{kinds[:50]}.json", "get", kinds, "--all-namespaces", "-o", "json")
+    keep("api-resources.txt", "api-resources", "-o", "name")
+    (found,) = dump.read(folder)
+    assert findings(found) == findings(snapshot(fleet))
+
+
+def test_lightkube(config: Path, store: Store) -> None:
+    client = Client(config=KubeConfig.from_file(config))
+    found: Any = client.list(Pod, namespace="ml", labels={"app": "train"}, chunk_size=2)
+    assert [one.metadata.name for one in found] == ["train-0", "train-1", "train-2"]
+    patched: Any = client.patch(Node, "gpu-1", {"spec": {"unschedulable": True}})
+    assert patched.spec.unschedulable
+    version = str(store.version)
+    eviction = Pod.Eviction(metadata=ObjectMeta(name="train-0", namespace="ml"))
+    client.create(eviction, name="train-0", namespace="ml")
+    for kind, one in client.watch(Pod, namespace="ml", resource_version=version, server_timeout=5):
+        assert (kind, one.metadata.name) == ("DELETED", "train-0")
+        break
+
+
+def test_the_official_client(emulator: Emulator, store: Store) -> None:
+    kubernetes = pytest.importorskip("kubernetes", reason="the official client is not installed")
+    configuration = kubernetes.client.Configuration()
+    configuration.host = emulator.url
+    with kubernetes.client.ApiClient(configuration) as api:
+        core = kubernetes.client.CoreV1Api(api)
+        assert [one.metadata.name for one in core.list_node().items] == ["gpu-1", "gpu-2"]
+        page = core.list_namespaced_pod("ml", limit=2)
+        assert page.metadata.remaining_item_count == 1
+        core.patch_node("gpu-1", {"spec": {"unschedulable": True}})
+        version = str(store.version)
+        eviction = kubernetes.client.V1Eviction(
+            metadata=kubernetes.client.V1ObjectMeta(name="train-0", namespace="ml")
+        )
+        core.create_namespaced_pod_eviction("train-0", "ml", eviction)
+        watch = kubernetes.watch.Watch()
+        for event in watch.stream(
+            core.list_namespaced_pod, "ml", resource_version=version, timeout_seconds=5
+        ):
+            assert (event["type"], event["object"].metadata.name) == ("DELETED", "train-0")
+            watch.stop()
+        dynamic = kubernetes.dynamic.DynamicClient(api)
+        jobsets = dynamic.resources.get(api_version="jobset.x-k8s.io/v1alpha2", kind="JobSet")
+        assert jobsets.get(namespace="ml").items == []
