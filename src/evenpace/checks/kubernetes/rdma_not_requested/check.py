@@ -24,7 +24,8 @@ def check(cluster: Cluster) -> Iterator[Answer]:
         if not joined(run) or not several_nodes(run):
             continue
         part = max(run.asking, key=lambda one: one.pods * one.gpus)
-        if places.all_have(part, rdma, whole=True) and not _other_ways(part, created.pod(run)):
+        bare = places.all_have(part, rdma, whole=True) and not _other_ways(part)
+        if bare and not _other_ways(created.pod(run)):
             path = next(iter(containers(part)))[0]
             node = places.nodes(part, whole=True)[0]
             name = rdma(node)
@@ -35,12 +36,10 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             yield FINE
 
 
-def _other_ways(*parts: Workload | None) -> bool:
-    """Tell whether a template or the pod made of it takes network devices in any way, or none on purpose."""
-    return any(part is not None and _otherwise(part) for part in parts)
-
-
-def _otherwise(part: Workload) -> bool:
+def _other_ways(part: Workload | None) -> bool:
+    """Tell whether a pod takes network devices in any way, or does without them on purpose."""
+    if part is None:
+        return False
     spec, said = part.spec, variables(part)
     devices = any(text(one, "hostPath", "path").startswith("/dev") for one in items(spec, "volumes"))
     named = any(str(key).endswith(_NETWORKS) for key in table(part.metadata, "annotations"))
