@@ -55,4 +55,6 @@ def interval(line: str) -> float:
 
 def gpu_seconds(job: PastJob) -> float:
     """Return what a job of the accounting used."""
-    return (job.gpus or 0) * (job.ended - job.started).total_seconds() if job.started and job.ended else 0.0
+    if not job.started or not job.ended:
+        return 0.0
+    return max(0.0, (job.gpus or 0) * (job.ended - job.started).total_seconds())
