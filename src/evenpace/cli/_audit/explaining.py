@@ -14,7 +14,7 @@ def list_checks(form: str, output: str | None, lang: str) -> int:
     """Write one line a check; return the exit code. Raises Problem for a form that lists do not have."""
     file = destination(_known(form), output)
     if form == "text" and file is None:
-        terminal().print(explained.listed(checks().values(), lang))
+        explained.print_list(checks().values(), lang, terminal())
     else:
         write(explained.list_as(form, checks().values(), lang).encode(), file, ())
     return 0
@@ -25,7 +25,7 @@ def explain(id_: str, form: str, output: str | None, lang: str) -> int:
     check = find(id_)
     file = destination(_known(form), output)
     if form == "text" and file is None:
-        terminal().print(explained.explained(check, lang))
+        explained.print_check(check, lang, terminal())
     else:
         write(explained.explained_as(form, check, lang).encode(), file, ())
     return 0
