@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from evenpace.collect.dump import read
 from evenpace.collect.snapshot import Why
@@ -79,3 +81,34 @@ def test_a_kind_of_the_wrong_shape_is_malformed_and_the_rest_is_read(tmp_path: P
     (snapshot,) = read(path)
     assert snapshot.unread["nodes"].why is Why.MALFORMED
     assert snapshot.kinds == {"config": {"A": "b"}}
+
+
+ANYTHING: Any = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["items", "kind", "apiVersion", "metadata", "name"]), inner, max_size=4
+        )
+    ),
+    max_leaves=15,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(document=ANYTHING, version=ANYTHING, other=st.binary(max_size=60))
+def test_whatever_a_dump_holds_it_is_read(tmp_path: Path, document: Any, version: Any, other: bytes) -> None:
+    put(tmp_path, "nodes.json", NODE)
+    put(tmp_path, "pods.json", document)
+    put(tmp_path, "version.json", version)
+    (tmp_path / "jobsets.json").write_bytes(other)
+    (snapshot,) = read(tmp_path)
+    assert snapshot.kinds["nodes"] == (NODE,)
+
+
+def test_what_nobody_reads_is_left_out_of_objects(tmp_path: Path) -> None:
+    notes = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    node = {**NODE, "metadata": {"name": "gpu-1", "managedFields": [{}], "annotations": notes}}
+    put(tmp_path, "nodes.json", {"apiVersion": "v1", "kind": "List", "items": [node]})
+    (snapshot,) = read(tmp_path)
+    assert snapshot.kinds["nodes"] == ({**NODE, "metadata": {"name": "gpu-1", "annotations": {}}},)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 
@@ -14,13 +14,14 @@ from evenpace.collect.kubernetes.fields import text
 from evenpace.collect.kubernetes.kinds import ANYWHERE, KINDS, OF_USERS
 from evenpace.collect.kubernetes.objects import UNREADABLE, Item, Objects
 from evenpace.collect.kubernetes.side_by_side import Crew
-from evenpace.collect.kubernetes.transport import GONE, Limits, Refusal, Transport
+from evenpace.collect.kubernetes.transport import GONE, UNKNOWN, Limits, Refusal, Transport
 from evenpace.collect.snapshot import Snapshot, Unread, Why
 from evenpace.errors import Problem
 
 PAGE = 500  # objects of a page
 MOST = 500_000  # objects of a kind
 _WORKERS = 4
+_LONG = ("pods", "events", "nodes")
 
 
 def read(
@@ -45,21 +46,14 @@ def _read(transport: Transport, access: Access, names: Collection[str], namespac
     version = _version(transport, crew)
     if namespace is not None:
         _exists(transport, crew, namespace)
-    where = places(transport, crew, sorted(set(names) & KINDS.keys()))
-    unread = {name: place for name, place in where.items() if isinstance(place, Unread)}
-    found = [place for place in where.values() if isinstance(place, Place)]
-    found.sort(key=lambda place: place.kind.name not in {"pods", "events", "nodes"})
-    lists = crew.results({p.kind.name: partial(_list, transport, p, namespace) for p in found})
     kinds: dict[str, tuple[Item, ...]] = {}
-    for place in found:
-        name = place.kind.name
-        objects = lists.get(name, crew.late(f"list {name}"))
-        if isinstance(objects, Unread):
-            unread[name] = objects
+    unread: dict[str, Unread] = {}
+    for name, result in _results(transport, crew, names, namespace).items():
+        if isinstance(result, Unread):
+            unread[name] = result
         else:
-            kinds[name] = objects
+            kinds[name] = result
     source = f"context {access.name}, {transport.server}"
-    partly = Unread(Why.MISSING, "other namespaces", f"only {namespace} was read")
     return Snapshot(
         "kubernetes",
         source if namespace is None else f"{source}, namespace {namespace}",
@@ -67,8 +61,25 @@ def _read(transport: Transport, access: Access, names: Collection[str], namespac
         kinds,
         unread,
         version,
-        dict.fromkeys(ANYWHERE & kinds.keys(), partly) if namespace is not None else {},
+        {} if namespace is None else _partly(kinds),
     )
+
+
+def _results(
+    transport: Transport, crew: Crew, names: Collection[str], namespace: str | None
+) -> dict[str, tuple[Item, ...] | Unread]:
+    """Return the objects of each kind, or why they cannot be read; the long lists are begun first."""
+    where = places(transport, crew, sorted(set(names) & KINDS.keys()))
+    _known_to_us(transport, where)
+    found = {name: place for name, place in where.items() if isinstance(place, Place)}
+    order = sorted(found, key=lambda name: name not in _LONG)
+    lists = crew.results({name: partial(_list, transport, found[name], namespace) for name in order})
+    unread = {name: place for name, place in where.items() if isinstance(place, Unread)}
+    return {**unread, **{name: lists.get(name, crew.late(f"list {name}")) for name in found}}
+
+
+def _partly(kinds: Collection[str]) -> dict[str, Unread]:
+    return {name: Unread(Why.MISSING, f"{name} of other namespaces") for name in kinds if name in ANYWHERE}
 
 
 def _version(transport: Transport, crew: Crew) -> str | None:
@@ -84,6 +95,15 @@ def _version(transport: Transport, crew: Crew) -> str | None:
         return text(msgspec.json.decode(answer), "gitVersion") or None
     except UNREADABLE:
         return None
+
+
+def _known_to_us(transport: Transport, where: Mapping[str, Place | Unread]) -> None:
+    """Raise Problem where the server does not know who asks: there is nothing to be read then."""
+    unread = [one for one in where.values() if isinstance(one, Unread)]
+    if where and len(unread) == len(where) and all(one.detail.startswith(UNKNOWN) for one in unread):
+        raise Problem(
+            f"{transport.server} does not accept the credentials ({unread[0].detail}); log in again"
+        )
 
 
 def _exists(transport: Transport, crew: Crew, namespace: str) -> None:

@@ -28,6 +28,7 @@ from evenpace.errors import Problem
 
 _OK = 200
 GONE = 410  # the page that was asked for is no longer known
+UNKNOWN = "401"  # how the details of a refusal begin where the server does not know who asks
 _BUSY = 429
 _WHY = {401: Why.FAILED, 403: Why.FORBIDDEN, 404: Why.ABSENT}
 _PIECE = 1 << 20  # bytes unpacked at once
