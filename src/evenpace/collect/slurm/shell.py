@@ -43,17 +43,28 @@ def commands(line: str) -> Iterator[list[str]]:
     """Yield the words of each simple command in a line, without keywords, assignments and `timeout 30`."""
     for part in _JOINTS.split(line):
         words = part.split()
-        while words and (words[0] in _KEYWORDS or _ASSIGNED.match(words[0])):
-            if words[0] in ("for", "case"):  # what follows is a name, not a command
-                words = []
-                break
-            words = words[1:]
-        while words and words[0] in _FRONTS:
-            words = words[1:]
-            while words and (words[0].startswith("-") or words[0][:1].isdigit() or "=" in words[0]):
-                words = words[1:]
-        if words:
-            yield words
+        start = _start(words)
+        if start < len(words):
+            yield words[start:]
+
+
+def _start(words: list[str]) -> int:
+    """Return where the command itself begins; behind the last word where there is none."""
+    place = 0
+    while place < len(words) and (words[place] in _KEYWORDS or _ASSIGNED.match(words[place])):
+        if words[place] in ("for", "case"):  # what follows is a name, not a command
+            return len(words)
+        place += 1
+    while place < len(words) and words[place] in _FRONTS:
+        place += 1
+        while place < len(words) and _of_front(words[place]):
+            place += 1
+    return place
+
+
+def _of_front(word: str) -> bool:
+    """Tell whether a word belongs to `timeout`, `env` or their like: an option, a number, a variable."""
+    return word.startswith("-") or word[:1].isdigit() or "=" in word
 
 
 def handed_on(text: str) -> str:
