@@ -15,6 +15,7 @@ from evenpace.collect.snapshot import Snapshot, Unread, Why
 from evenpace.findings import Outcome
 
 LIMIT = 30.0  # seconds a check
+_THREAD = "evenpace check "
 MOST_GAPS = 1000  # kept of one check; the rest is counted
 _FACTS: dict[str, Callable[[Snapshot, Sequence[str]], Any]] = {"kubernetes": Cluster, "slurm": Slurm}
 
@@ -54,7 +55,8 @@ def run(check: Check, snapshot: Snapshot, limit: float = LIMIT) -> Result:
     if absent:
         return Result(check, snapshot, Outcome.NOT_APPLICABLE, unread=absent)
     tally = _Tally()
-    worker = threading.Thread(target=_judge, args=(check, snapshot, tally), daemon=True)
+    name = f"{_THREAD}{check.id}"
+    worker = threading.Thread(target=_judge, args=(check, snapshot, tally), name=name, daemon=True)
     worker.start()
     worker.join(limit)
     if worker.is_alive():
@@ -63,6 +65,11 @@ def run(check: Check, snapshot: Snapshot, limit: float = LIMIT) -> Result:
     if tally.error:
         return Result(check, snapshot, Outcome.ERROR, error=tally.error)
     return _summed(check, snapshot, tally)
+
+
+def unended() -> int:
+    """Count the checks that still run; between two audits, those that did not end when their time was over."""
+    return sum(thread.name.startswith(_THREAD) for thread in threading.enumerate())
 
 
 def _lacking(check: Check, snapshot: Snapshot) -> tuple[tuple[Unread, ...], tuple[Unread, ...]]:
