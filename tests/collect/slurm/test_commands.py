@@ -15,7 +15,7 @@ from evenpace.collect.slurm.commands import COMMANDS, NotRead, run
 from evenpace.collect.snapshot import Why
 
 # Programs and their verbs that print only; `scontrol` alone would be a shell with `update` in it.
-READING = {"scontrol": {"show"}, "squeue": set[str](), "sacct": set[str]()}
+READING = {"scontrol": {"show"}, "squeue": set[str](), "sacct": set[str](), "sacctmgr": {"show"}}
 CHANGING = {"update", "create", "delete", "add", "modify", "remove", "requeue", "hold", "release", "suspend"}
 CHANGING |= {
     "resume",

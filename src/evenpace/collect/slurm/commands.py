@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "jobs": ("squeue", "--all", "--json"),
     "jobs as text": ("scontrol", "--all", "--oneliner", "show", "job"),
     "accounting": (*_ACCOUNTED, f"--format={_COLUMNS},FailedNode"),
+    "administrators": ("sacctmgr", "--noheader", "--parsable2", "show", "user", "format=User,AdminLevel"),
     "accounting without FailedNode": (*_ACCOUNTED, f"--format={_COLUMNS}"),
 }
 LARGEST = 1 << 28  # bytes of an answer

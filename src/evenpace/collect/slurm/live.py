@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import time
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
@@ -32,6 +33,7 @@ def read(
     ask: Ask = commands.run,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     clock: Callable[[], float] = time.monotonic,
+    user: str | None = None,
 ) -> Snapshot:
     """Read the kinds in `wanted` (see `model.TYPES`) and the settings; what cannot be read says why."""
     taken = now()
@@ -40,12 +42,21 @@ def read(
     config = reader.kinds.get("config", {})
     for kind in (kind for kind in commands.COMMANDS if kind in wanted and kind != "config"):
         reader.kind(kind, config)
+    if "jobs" in config.get("PrivateData", "").casefold().split(","):
+        reader.hide_partial(config, _user() if user is None else user)
     if "scripts" in wanted:
         reader.scripts(config)
     if "gres.conf" in wanted:
         reader.gres_conf(config)
     source = f"cluster {config.get('ClusterName', '')}".strip()
     return Snapshot("slurm", source, taken, reader.kinds, reader.unread, config.get("SLURM_VERSION"))
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return ""
 
 
 class _Reader:
@@ -80,6 +91,24 @@ class _Reader:
         elif "invalid field requested" in self.unread[kind].detail.casefold():
             self.commanded(kind, "accounting without FailedNode")
 
+    def hide_partial(self, config: Mapping[str, str], user: str) -> None:
+        """Take back the jobs where this user is shown his own alone: a pass would be no pass."""
+        if user in {"root", config.get("SlurmUser", "").partition("(")[0]} or self._administers(user):
+            return
+        for kind in [kind for kind in ("jobs", "accounting") if kind in self.kinds]:
+            del self.kinds[kind]
+            what = " ".join(commands.COMMANDS[kind])
+            self.unread[kind] = Unread(Why.FORBIDDEN, what, f"PrivateData shows {user} no job of others")
+
+    def _administers(self, user: str) -> bool:
+        """Tell whether the accounting calls a user operator or administrator."""
+        try:
+            told = self._answer("administrators", "sacctmgr show user").decode("utf-8", "replace")
+        except NotRead:
+            return False
+        rows = (line.split("|") for line in told.splitlines())
+        return any(row[:1] == [user] and row[1:2] in (["Operator"], ["Administrator"]) for row in rows)
+
     def commanded(self, kind: str, asked: str) -> bool:
         """Ask by one command; tell whether it was read."""
         what = " ".join(commands.COMMANDS[asked])
@@ -101,7 +130,7 @@ class _Reader:
 
     def _answer(self, asked: str, what: str) -> bytes:
         left = min(LIMIT, self._until - self._clock())
-        if self._controller and not what.startswith("sacct"):
+        if self._controller and not what.startswith("sacct"):  # which asks slurmdbd
             raise NotRead(Unread(self._controller.why, what, self._controller.detail))
         if left <= 0:
             raise NotRead(Unread(Why.TIMEOUT, what, f"all commands took longer than {IN_ALL:g} s"))
