@@ -15,6 +15,7 @@ _DEFAULT = "apf.kubernetes.io/autoupdate-spec"
 # Groups and users of Kubernetes and of those who run the control plane.
 _OWN = ("system:", "kubernetes-", "kube-", "openshift", "eks:", "gke", "aks", "ibm-", "cluster-admin")
 _HOMES = ("kube-", "openshift", "gke-", "gmp-", "calico-", "tigera-", "ibm-", "eks-", "aks-")
+_ACCOUNTS = ("system:serviceaccounts:", "system:serviceaccount:")
 _LISTS = frozenset(("*", "list", "watch"))
 
 
@@ -46,5 +47,7 @@ def _outsider(who: Object) -> bool:
     if text(who, "kind") == "ServiceAccount":
         return not text(who, "serviceAccount", "namespace").startswith(_HOMES)
     named = text(who, "user", "name") or text(who, "group", "name")
+    if named.startswith(_ACCOUNTS):
+        return not named.split(":")[2].startswith(_HOMES)
     everybody = ("system:authenticated", "system:serviceaccounts", "system:unauthenticated", "*")
     return named in everybody or (bool(named) and not named.startswith(_OWN))
