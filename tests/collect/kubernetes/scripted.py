@@ -108,13 +108,13 @@ def discovery(path: str) -> tuple[int, bytes] | None:
     return None
 
 
-def kubeconfig(server: str, user: dict[str, Any]) -> str:
+def kubeconfig(server: str, user: dict[str, Any], cluster: dict[str, Any] | None = None) -> str:
     """Return a kubeconfig of one context, `it`."""
     return yaml.safe_dump(
         {
             "current-context": "it",
             "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-            "clusters": [{"name": "it", "cluster": {"server": server}}],
+            "clusters": [{"name": "it", "cluster": {"server": server, **(cluster or {})}}],
             "users": [{"name": "it", "user": user}],
         }
     )

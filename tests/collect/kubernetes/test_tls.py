@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from tests.collect.kubernetes.scripted import Scripted, discovery, said
+from tests.collect.kubernetes.scripted import Scripted, discovery, kubeconfig, said
 
 from evenpace.collect.kubernetes.config import access
 from evenpace.collect.kubernetes.live import read
@@ -54,15 +53,9 @@ def server(certificate: Path) -> Iterator[Scripted]:
         yield server
 
 
-def kubeconfig(path: Path, server: str, cluster: dict[str, Any], user: dict[str, Any]) -> Path:
+def written(path: Path, server: str, cluster: dict[str, Any], user: dict[str, Any]) -> Path:
     """Write a kubeconfig of one context."""
-    document = {
-        "current-context": "it",
-        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-        "clusters": [{"name": "it", "cluster": {"server": server, **cluster}}],
-        "users": [{"name": "it", "user": user}],
-    }
-    path.write_text(yaml.safe_dump(document), "utf-8")
+    path.write_text(kubeconfig(server, user, cluster), "utf-8")
     return path
 
 
@@ -70,13 +63,13 @@ def nodes(path: Path) -> Any:
     return read(access(path), ("nodes",), None, Limits(silence=5.0)).kinds["nodes"]
 
 
-def test_certificates_are_used_from_files_beside_the_kubeconfig(server: Scripted, certificate: Path) -> None:
+def test_certificates_are_used_from_files_beside_the_written(server: Scripted, certificate: Path) -> None:
     cluster = {"certificate-authority": "tls.crt", "tls-server-name": NAME}
     user = {"client-certificate": "tls.crt", "client-key": "tls.key"}
-    assert nodes(kubeconfig(certificate / "files", server.url, cluster, user)) == ()
+    assert nodes(written(certificate / "files", server.url, cluster, user)) == ()
 
 
-def test_certificates_are_used_from_within_the_kubeconfig(
+def test_certificates_are_used_from_within_the_written(
     server: Scripted, certificate: Path, tmp_path: Path
 ) -> None:
     crt, key = (
@@ -84,7 +77,7 @@ def test_certificates_are_used_from_within_the_kubeconfig(
     )
     cluster = {"certificate-authority-data": crt, "tls-server-name": NAME}
     user = {"client-certificate-data": crt, "client-key-data": key}
-    assert nodes(kubeconfig(tmp_path / "within", server.url, cluster, user)) == ()
+    assert nodes(written(tmp_path / "within", server.url, cluster, user)) == ()
 
 
 @pytest.mark.parametrize(
@@ -97,10 +90,10 @@ def test_a_server_that_cannot_prove_itself_is_one_clear_line(
 ) -> None:
     user = {"client-certificate": "tls.crt", "client-key": "tls.key"}
     with pytest.raises(Problem):
-        nodes(kubeconfig(certificate / "bad", server.url, cluster, user))
+        nodes(written(certificate / "bad", server.url, cluster, user))
 
 
 def test_a_client_without_a_certificate_is_one_clear_line(server: Scripted, certificate: Path) -> None:
     cluster = {"certificate-authority": "tls.crt", "tls-server-name": NAME}
     with pytest.raises(Problem):
-        nodes(kubeconfig(certificate / "none", server.url, cluster, {}))
+        nodes(written(certificate / "none", server.url, cluster, {}))
