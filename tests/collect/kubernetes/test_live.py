@@ -188,6 +188,37 @@ def test_a_namespace_that_does_not_exist_is_said(reading: Reading) -> None:
         reading(server, KINDS, "nowhere")
 
 
+@pytest.mark.parametrize("name", ["kube-system/secrets?x=", "../x", "a b", "", "A", "a" * 64, "a\n"])
+def test_a_name_that_is_no_namespace_is_never_a_path(reading: Reading, name: str) -> None:
+    with Scripted(lists()) as server, pytest.raises(Problem, match="cannot be the name of a namespace"):
+        reading(server, KINDS, name)
+    assert server.asked == []
+
+
+def test_an_answer_that_was_cut_once_is_asked_for_again(reading: Reading) -> None:
+    left = [1]
+
+    def script(path: str, _: dict[str, str]) -> Answer:
+        if path == "/api/v1/pods" and left[0]:
+            left[0] -= 1
+            return cut
+        return discovery(path) or said({"items": []})
+
+    with Scripted(script) as server:
+        assert reading(server, ("pods",)).kinds["pods"] == ()
+
+
+def test_a_server_may_stand_below_a_path(tmp_path: Path) -> None:
+    def script(path: str, _: dict[str, str]) -> Answer:
+        assert path.startswith("/k8s/clusters/c1/")
+        return discovery(path.removeprefix("/k8s/clusters/c1")) or said({"items": []})
+
+    with Scripted(script) as server:
+        file = tmp_path / "config"
+        file.write_text(kubeconfig(f"{server.url}/k8s/clusters/c1/", user={}), "utf-8")
+        assert read(access(file), ("pods",), None, QUICK).kinds["pods"] == ()
+
+
 def test_the_time_is_the_servers(reading: Reading) -> None:
     dated = (*said({"items": []}), {"Date": "Sun, 29 Nov 2026 12:00:00 GMT"})
     with Scripted(lists(pods=dated)) as server:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -21,6 +22,7 @@ from evenpace.errors import Problem
 PAGE = 500  # objects of a page
 MOST = 500_000  # objects of a kind
 _WORKERS = 4
+_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _LONG = ("pods", "events", "nodes")
 
 
@@ -34,6 +36,8 @@ def read(
 
     Raises Problem where the server is not reached or there is no such namespace.
     """
+    if namespace is not None and not _NAMESPACE.fullmatch(namespace):  # it becomes a part of paths
+        raise Problem(f"{namespace[:80]!r} cannot be the name of a namespace")
     transport = Transport(access, limits or Limits())
     try:
         return _read(transport, access, names, namespace)

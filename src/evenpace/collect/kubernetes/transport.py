@@ -31,6 +31,7 @@ GONE = 410  # the page that was asked for is no longer known
 UNKNOWN = "401"  # how the details of a refusal begin where the server does not know who asks
 _BUSY = 429
 _WHY = {401: Why.FAILED, 403: Why.FORBIDDEN, 404: Why.ABSENT}
+_PAUSE = 0.2  # seconds, after a connection that was cut
 _PIECE = 1 << 20  # bytes unpacked at once
 _CREDENTIALS = (ConfigError, OSError, ValueError, LookupError, TypeError)
 Clock = Callable[[], float]
@@ -38,7 +39,10 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bound what reading may cost: seconds, bytes of JSON, and how often a busy server is asked again."""
+    """Bound what reading may cost: seconds, bytes of JSON, and how often it is asked again.
+
+    A server is asked again where it was busy or its answer was cut.
+    """
 
     silence: float = 20.0
     request: float = 60.0
@@ -107,8 +111,8 @@ class Transport:
         for _ in range(self.limits.retries):
             try:
                 return self._once(path, parameters)
-            except _Busy as busy:
-                self._sleep(busy.wait)
+            except _Again as again:
+                self._sleep(again.wait)
         return self._once(path, parameters)
 
     def _once(self, path: str, parameters: Mapping[str, str | int]) -> bytes:
@@ -124,6 +128,9 @@ class Transport:
             raise
         except httpx2.TimeoutException as error:
             raise Refusal(Why.TIMEOUT, f"no answer within {self.limits.silence:g} s") from error
+        except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError) as error:
+            wait = min(_PAUSE, self.limits.longest_wait)
+            raise _Again(Why.FAILED, str(error) or type(error).__name__, 0, wait) from error
         except httpx2.HTTPError as error:
             raise Refusal(Why.FAILED, str(error) or type(error).__name__) from error
         except _CREDENTIALS as error:
@@ -138,11 +145,11 @@ class Transport:
                 raise Refusal(Why.TIMEOUT, f"took longer than {self.limits.request:g} s")
             if size > self.limits.answer:
                 raise Refusal(Why.TOO_LARGE, f"an answer of more than {self.limits.answer >> 20} MiB")
+            with self._lock:
+                self._left -= len(piece)
+            if self._left < 0:
+                raise Refusal(Why.TOO_LARGE, f"answers of more than {self.limits.total >> 20} MiB in all")
             yield piece
-        with self._lock:
-            self._left -= size
-        if self._left < 0:
-            raise Refusal(Why.TOO_LARGE, f"answers of more than {self.limits.total >> 20} MiB in all")
 
     def _note(self, date: str) -> None:
         try:
@@ -156,7 +163,7 @@ class Transport:
         status = answer.status_code
         detail = f"{status} {answer.reason_phrase}: {_message(body)}".rstrip(": ")
         if status == _BUSY:
-            return _Busy(Why.FAILED, detail, status, self._wait(answer.headers.get("retry-after", "")))
+            return _Again(Why.FAILED, detail, status, self._wait(answer.headers.get("retry-after", "")))
         return Refusal(_WHY.get(status, Why.FAILED), detail, status)
 
     def _wait(self, asked: str) -> float:
@@ -164,7 +171,7 @@ class Transport:
         return min(seconds, self.limits.longest_wait)
 
 
-class _Busy(Refusal):
+class _Again(Refusal):
     def __init__(self, why: Why, detail: str, status: int, wait: float) -> None:
         super().__init__(why, detail, status)
         self.wait = wait
