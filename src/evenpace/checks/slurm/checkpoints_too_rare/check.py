@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from math import sqrt
 
 from evenpace.checks.answers import FINE, Answer, Gap, Unsure
@@ -27,8 +28,9 @@ UNITS = {"sec": 1.0, "min": 60.0, "hour": 3600.0}
 
 def check(slurm: Slurm) -> Iterator[Answer]:
     """Answer for each batch script of a large job that tells its interval as a time."""
-    count = sum(map(len, failures(slurm.accounting).values()))
-    spent = sum(map(gpu_seconds, slurm.accounting))
+    past = [job for job in slurm.accounting if job.gpus]
+    count = sum(map(len, failures(past).values()))
+    spent = sum(gpu_seconds(job, slurm.now) for job in past)
     for script, options in large(slurm):
         size, line = gpus(options), next((one for one in lines(script.text) if INTERVAL.search(one)), "")
         if not size or not line:
@@ -43,7 +45,7 @@ def check(slurm: Slurm) -> Iterator[Answer]:
             continue
         told: dict[str, str | int] = {"path": script.path, "gpus": size, "failures": count}
         told |= {"hours": f"{chosen / 3600:.3g}"}
-        told |= {"between": f"{between / 3600:.3g}", "best": f"{best / 60:.2g}"}
+        told |= {"between": f"{between / 3600:.3g}", "best": round(best / 60)}
         yield Gap(script_subject(script), (quoted(script, line),), told)
 
 
@@ -53,8 +55,9 @@ def interval(line: str) -> float:
     return UNITS[match[1].casefold()] * int(match[2]) if match else 0.0
 
 
-def gpu_seconds(job: PastJob) -> float:
-    """Return what a job of the accounting used."""
-    if not job.started or not job.ended:
+def gpu_seconds(job: PastJob, now: datetime) -> float:
+    """Return what a job of the accounting used; one that still runs has met no failure so far."""
+    ended = job.ended or (now if "RUNNING" in job.states else None)
+    if not job.started or not ended:
         return 0.0
-    return max(0.0, (job.gpus or 0) * (job.ended - job.started).total_seconds())
+    return max(0.0, (job.gpus or 0) * (ended - job.started).total_seconds())

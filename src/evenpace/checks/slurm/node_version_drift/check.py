@@ -12,6 +12,7 @@ from evenpace.collect.slurm.nodes import alike, gpu_nodes, out_of_service, plann
 from evenpace.findings import Evidence, Subject
 
 _QUOTED = 4
+_NAMED = 8
 
 
 def check(slurm: Slurm) -> Iterator[Answer]:
@@ -31,7 +32,8 @@ def check(slurm: Slurm) -> Iterator[Answer]:
         peer = next(node for node in pool if software(node) == usual)
         evidence = tuple(quoted(node) for node in (*odd[:_QUOTED], peer))
         details: dict[str, str | int] = {"odd": len(odd), "peers": count}
-        details |= {"kernel": usual[0], "slurmd": usual[1]}
+        names = ", ".join(node.name for node in odd[:_NAMED]) + (" …" if len(odd) > _NAMED else "")
+        details |= {"kernel": usual[0], "slurmd": usual[1], "names": names}
         yield Gap(Subject(kind="node", node=[node.name for node in odd]), evidence, details)
 
 
