@@ -121,7 +121,7 @@ def test_whatever_a_kubeconfig_holds_it_is_used_or_a_problem(
         assert access(written(tmp_path / "config", **parts)).name == "a"
 
 
-def asked_with(tmp_path: Path, user: dict[str, Any]) -> dict[str, str]:
+def asked_with(tmp_path: Path, user: dict[str, Any], whole: float = 60.0) -> dict[str, str]:
     """Return the headers that a server gets from a user."""
 
     def script(path: str, _: dict[str, str]) -> Answer:
@@ -130,7 +130,7 @@ def asked_with(tmp_path: Path, user: dict[str, Any]) -> dict[str, str]:
     file = tmp_path / "config"
     with Scripted(script) as server:
         file.write_text(kubeconfig(server.url, user), "utf-8")
-        read(access(file), ("nodes",), None, Limits(silence=5.0))
+        read(access(file), ("nodes",), None, Limits(silence=5.0, whole=whole))
     return server.headers[-1]
 
 
@@ -183,6 +183,13 @@ def test_a_plug_in_that_is_not_installed_is_one_clear_line(tmp_path: Path) -> No
     asked = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plug-in"}
     with pytest.raises(Problem, match="no-such-plug-in"):
         asked_with(tmp_path, {"exec": asked})
+
+
+def test_a_plug_in_that_hangs_is_left_behind(tmp_path: Path) -> None:
+    command = plug_in(tmp_path, "import time; time.sleep(2)")
+    asked = {"apiVersion": "client.authentication.k8s.io/v1", "command": command}
+    with pytest.raises(Problem, match="the whole took longer than"):
+        asked_with(tmp_path, {"exec": asked}, whole=0.5)
 
 
 def test_acting_as_another_is_kept(tmp_path: Path) -> None:
