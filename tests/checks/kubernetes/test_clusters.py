@@ -188,6 +188,41 @@ def amd() -> Kinds:
     return {"nodes": nodes, "daemonsets.apps": agents, **dns()}
 
 
+def azure() -> Kinds:
+    """AKS: node-problem-detector with GPU checks on the host, agents of Azure Monitor."""
+    labels = {"kubernetes.azure.com/agentpool": "h100", "agentpool": "h100"}
+    labels |= {"node.kubernetes.io/instance-type": "Standard_ND96isr_H100_v5"}
+    detector = ("KernelDeadlock", "VMEventScheduled", "GPUMissing", "NVLinkStatusInactive", "IBLinkFlapping")
+    taint = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
+    return {
+        "nodes": [node(f"aks-h100-vmss00000{n}", 8, labels, detector, taints=[taint]) for n in range(4)],
+        "daemonsets.apps": [
+            daemonset("gpu-resources", "nvidia-device-plugin-daemonset"),
+            daemonset("kube-system", "ama-logs"),
+            daemonset("kube-system", "ama-metrics-node"),
+        ],
+        **dns(),
+    }
+
+
+def openshift() -> Kinds:
+    """OpenShift: DNS as a DaemonSet, agents updated a third at a time, the GPU operator."""
+    labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "8"}
+    rolling = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "33%"}}}
+    nodes = [node(f"worker-{n}.example.com", 8, labels, ("KernelDeadlock", "GPUMissing")) for n in range(3)]
+    nodes[0]["metadata"]["annotations"] = {"machineconfiguration.openshift.io/state": "Done"}
+    return {
+        "nodes": nodes,
+        "daemonsets.apps": [
+            daemonset("openshift-dns", "dns-default", **rolling),
+            daemonset("openshift-multus", "network-metrics-daemon", **rolling),
+            daemonset("openshift-logging", "collector", "quay.io/openshift-logging/vector:v0"),
+            daemonset("nvidia-gpu-operator", "nvidia-device-plugin-daemonset"),
+            daemonset("nvidia-gpu-operator", "nvidia-dcgm-exporter"),
+        ],
+    }
+
+
 def failing(kinds: Kinds) -> set[str]:
     """Return the checks that fail on a cluster without extensions, whose other kinds are empty."""
     extensions = {one for one in KINDS if "." in one and "k8s.io" not in one.replace("x-k8s.io", "")}
@@ -207,6 +242,8 @@ def failing(kinds: Kinds) -> set[str]:
         (amazon, set()),
         (on_premises, set()),
         (amd, set()),
+        (azure, set()),
+        (openshift, set()),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
