@@ -30,6 +30,9 @@ def test_commands_of_a_line(line: str, found: list[str]) -> None:
     [
         ("df /tmp | grep -q 100% && scontrol update nodename=$n state=drain reason=full\nexit 0", ""),
         ("check() {\n  mountpoint /lustre || return 1\n}\ncheck || exit 1", ""),
+        ('n=${SLURMD_NODENAME:-}; echo "$(date +%T) node=$n" >> /var/log/health.log', ""),
+        ('scontrol update nodename=$n state=drain reason="$(cat /run/bad)"', ""),
+        ("case $1 in idle) /opt/site/health.py ;; esac", "/opt/site/health.py"),
         ("/opt/site/health.py", "/opt/site/health.py"),
         (". /etc/site/checks", "."),
         ("/usr/sbin/nhc", "/usr/sbin/nhc"),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 _LONGEST = 1 << 18  # characters of a script that are looked at
 _JOINTS = re.compile(r"\$\(|&&|\|\||[;|&(){}`]")
+_EXPANDED = re.compile(r"\$\{[^{}]{0,200}\}")
+_REDIRECTED = re.compile(r"[0-9&]?[<>]")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=")
 _FUNCTION = re.compile(r"^\s*(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\s*\)|^\s*function\s+([A-Za-z_][\w-]*)")
 _KEYWORD_WORDS = "if then elif else fi while until do done for case esac in ! time exec command eval"
@@ -41,7 +43,7 @@ def lines(text: str) -> Iterator[str]:
 
 def commands(line: str) -> Iterator[list[str]]:
     """Yield the words of each simple command in a line, without keywords, assignments and `timeout 30`."""
-    for part in _JOINTS.split(line):
+    for part in _JOINTS.split(_EXPANDED.sub("$_", line)):
         words = part.split()
         start = _start(words)
         if start < len(words):
@@ -55,6 +57,8 @@ def _start(words: list[str]) -> int:
         if words[place] in ("for", "case"):  # what follows is a name, not a command
             return len(words)
         place += 1
+    if place < len(words) and _REDIRECTED.match(words[place]):
+        return len(words)
     while place < len(words) and words[place] in _FRONTS:
         place += 1
         while place < len(words) and _of_front(words[place]):
@@ -73,7 +77,7 @@ def handed_on(text: str) -> str:
     for line in lines(text):
         for words in commands(line):
             name = words[0].strip("\"'")
-            if name.rpartition("/")[2] not in _PLAIN and name not in own:
+            if name and name.rpartition("/")[2] not in _PLAIN and name not in own:
                 return name
     return ""
 
