@@ -13,7 +13,8 @@ from evenpace.collect.slurm.shell import lines
 from evenpace.findings import Evidence
 
 LOOKS = re.compile(
-    r"nvidia-smi|dcgm|rocm-smi|amd-smi|nccl|_perf\b|health|check|preflight|pre-flight|burn|diag|validat|ibstat|test|xid",
+    r"nvidia-smi|dcgm|rocm-smi|amd-smi|nccl[-_]?test|_perf\b|health|check(?!point)|pre-?flight|burn|\bdiag|validate"
+    r"|ibstat|\btest|xid",
     re.IGNORECASE,
 )
 SETTINGS = ("Prolog", "HealthCheckProgram", "PrologSlurmctld")
