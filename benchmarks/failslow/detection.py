@@ -26,7 +26,8 @@ import page
 from evenpace.detect.baseline import Baseline, Change
 from evenpace.detect.changepoint import locate_onset
 from evenpace.detect.sample import Sample
-from evenpace.detect.slow import Onset, SlowDetector
+from evenpace.detect.slow import SlowDetector
+from evenpace.detect.slow_events import Onset
 from evenpace.simulate.pace import Runs, Scenario, Slowdown, draw
 
 Array = NDArray[np.float64]

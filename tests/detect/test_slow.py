@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.detect.sample import Sample
-from evenpace.detect.slow import Onset, Relief, SlowDetector, Update, _bears_out
+from evenpace.detect.slow import SlowDetector, _bears_out
+from evenpace.detect.slow_events import Onset, Relief, Update
 
 START, END = 30, 60
 

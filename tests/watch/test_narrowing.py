@@ -12,7 +12,7 @@ from tests.watch.test_watcher import noisy
 from evenpace.collect.job.rings import Group
 from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.detect.comparable import Compared, Instances, Traffic, add_up
-from evenpace.detect.slow import Onset, Relief
+from evenpace.detect.slow_events import Onset, Relief
 from evenpace.tap.inject.evenpace_tap import layout
 from evenpace.terms import say
 from evenpace.terms.retell import retell

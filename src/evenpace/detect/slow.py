@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from evenpace.detect.fromstart import WINDOW as START_WINDOW
 from evenpace.detect.fromstart import FromStart
 from evenpace.detect.growth import Stretch
 from evenpace.detect.sample import Sample
+from evenpace.detect.slow_events import Onset, Relief, SlowEvent, Update
 from evenpace.detect.workload import Workload, learn
 
 Array = NDArray[np.float64]
@@ -28,48 +28,6 @@ SLOW_WINDOW = 20  # the latest slow iterations, on which a verdict stands
 LATEST = 8  # of them, on which somebody else may be named at the same pace
 CLEARED = 0.25  # of a rank's growth: what is left of it when the rank is well again
 UNKNOWN = 20  # iterations in a row without their work, after which the pace is learned without it
-
-
-@dataclass(frozen=True, slots=True)
-class Onset:
-    """The job became slow at `iteration` (or a rank always was: `from_start`), as known at `decided`.
-
-    `certainty` (0 to 1) is that of the iteration; `ratio` the iteration time to the healthy level, or the
-    rank's own time to its peers'.
-    """
-
-    iteration: int
-    decided: int
-    verdict: SlowVerdict
-    ratio: float
-    certainty: float = 1.0
-    from_start: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """A slow job's verdict changed, or it goes at another pace, as known at `decided`.
-
-    `ratio` is that of the latest stretch to the healthy level; `since` is where the pace changed, if it did.
-    """
-
-    iteration: int  # of onset
-    decided: int
-    verdict: SlowVerdict
-    ratio: float
-    since: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Relief:
-    """The slowness was over from `iteration` on."""
-
-    iteration: int
-    decided: int
-    from_start: bool = False
-
-
-SlowEvent = Onset | Update | Relief
 
 
 class SlowDetector:

@@ -9,7 +9,8 @@ import numpy as np
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
 from evenpace.detect.sample import Sample
-from evenpace.detect.slow import Onset, Relief, SlowDetector, Update
+from evenpace.detect.slow import SlowDetector
+from evenpace.detect.slow_events import Onset, Relief, Update
 from evenpace.simulate.traces.model import Floats
 from evenpace.simulate.whatif.graph import Graph
 from evenpace.simulate.whatif.grid import Grid

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
-from evenpace.detect.slow import Onset, Relief, SlowDetector, SlowEvent, Update
+from evenpace.detect.slow import SlowDetector
+from evenpace.detect.slow_events import Onset, Relief, SlowEvent, Update
 from evenpace.findings import Finding
 from evenpace.watch.groups import GroupBook
 from evenpace.watch.joining import WorkerIteration
