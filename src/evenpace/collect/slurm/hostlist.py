@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 MOST = 100_000  # names of one list
-MOST_IN_ALL = 5_000_000  # names of all lists of one reading
+MOST_IN_ALL = 5_000_000  # names of all different lists of one reading
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _NONE = ("", "(null)", "none", "n/a", "none assigned")
 
@@ -28,10 +28,10 @@ class Hostlists:
         known = self._lists.get(written)
         if known is None:
             found = () if written.strip().casefold() in _NONE else _expanded(written, self._most)
+            self._left -= len(found)
+            if self._left < 0:
+                raise TooManyNames("the lists of nodes make too many names")
             known = self._lists[written] = tuple(self._names.setdefault(name, name) for name in found)
-        self._left -= len(known)
-        if self._left < 0:
-            raise TooManyNames("the lists of nodes make too many names")
         return known
 
 

@@ -13,7 +13,7 @@ from evenpace.collect.slurm.hostlist import Hostlists
 from evenpace.collect.slurm.records import records
 from evenpace.collect.slurm.settings import settings
 
-MOST_PAST = 300_000  # jobs of the accounting: the newest are kept
+MOST_PAST = 200_000  # jobs of the accounting: the newest are kept
 _EMPTY = re.compile(r"No \w+ in the system")
 _TEXTS: dict[str, tuple[str, Callable[[str, Hostlists], Any]]] = {
     "nodes": ("NodeName", shapes.node_of_text),

@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from evenpace.collect.kubernetes.fields import dig, number
 from evenpace.collect.slurm.cluster import seconds
 
 LONGEST = 100_000  # characters of a text, items of a list: the rest is left out
+LONGEST_TERM = 2_000  # characters of a list of resources
+_KEPT = 4096  # of each kind of value: most of them come again and again
 _UNSET = frozenset(("", "(null)", "n/a", "none", "unknown", "none assigned", "null"))
 _MARKS = {
     "*": "NOT_RESPONDING",
@@ -52,10 +55,16 @@ def integer(value: object, *path: str | int) -> int | None:
         limited = found.get("set") is True and found.get("infinite") is not True
         return integer(found, "number") if limited else None
     if isinstance(found, str):
-        digits = found.strip()[:20]
-        found = int(digits) if digits.isascii() and digits.isdigit() else None
+        return _written(found[:40])
     real = number(found)
     return None if real is None or int(real) in _NO_VALUE else int(real)
+
+
+@lru_cache(_KEPT)
+def _written(text: str) -> int | None:
+    digits = text.strip()[:20]
+    found = int(digits) if digits.isascii() and digits.isdigit() else None
+    return None if found in _NO_VALUE else found
 
 
 def instant(value: object, *path: str | int) -> datetime | None:
@@ -64,7 +73,7 @@ def instant(value: object, *path: str | int) -> datetime | None:
     if isinstance(found, str) and not found.isdigit():
         try:
             written = datetime.fromisoformat(found.strip()[:40])
-            return (written if written.tzinfo else written.replace(tzinfo=UTC)).astimezone(UTC)
+            return written.astimezone(UTC) if written.tzinfo else written.replace(tzinfo=UTC)
         except (ValueError, OverflowError):
             return None
     since = integer(found)
@@ -91,23 +100,30 @@ def states(*values: object) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for value in values:
         for word in words([value] if isinstance(value, str) else value):
-            for part in word.upper().split("+"):
-                found |= dict.fromkeys(_state(part.split()[0] if part.split() else ""))
+            found |= dict.fromkeys(_states(word[:400]))
     return tuple(found)
 
 
-def _state(part: str) -> list[str]:
-    match = _STATE.fullmatch(part[:64])
-    if match is None:
-        return []
-    name, marks = match.groups()
-    return [one for one in (name, *(_MARKS[mark] for mark in marks)) if one]
+@lru_cache(_KEPT)
+def _states(word: str) -> tuple[str, ...]:
+    """Return the states of `IDLE*+DRAIN`; of `CANCELLED by 1000` the first word."""
+    found: list[str] = []
+    for part in word.upper().split("+"):
+        match = _STATE.fullmatch((part.split() or [""])[0])
+        name, marks = match.groups() if match else ("", "")
+        found += [one for one in (name, *(_MARKS[mark] for mark in marks)) if one]
+    return tuple(found)
 
 
 def gpus(gres: str) -> int:
     """Return how many GPUs `gpu:h200:8(S:0-1),shard:16` has."""
+    return _gpus(gres[:LONGEST_TERM])
+
+
+@lru_cache(_KEPT)
+def _gpus(gres: str) -> int:
     found = 0
-    for entry in re.sub(r"\([^()]*\)", "", gres[:LONGEST]).split(","):
+    for entry in re.sub(r"\([^()]*\)", "", gres).split(","):
         kind, *rest = entry.strip().removeprefix("gres:").removeprefix("gres/").replace("=", ":").split(":")
         if kind == "gpu":
             found += _count(rest[-1]) if rest else 1
@@ -124,8 +140,13 @@ def _count(written: str) -> int:
 
 def tres_gpus(tres: str) -> int | None:
     """Return the GPUs of `cpu=2,gres/gpu=16,gres/gpu:h200=16`; None where it counts none."""
+    return _tres_gpus(tres[:LONGEST_TERM])
+
+
+@lru_cache(_KEPT)
+def _tres_gpus(tres: str) -> int | None:
     counted: dict[str, int] = {}
-    for entry in tres[:LONGEST].split(","):
+    for entry in tres.split(","):
         key, _, count = entry.strip().partition("=")
         if key.startswith("gres/gpu") and count:
             counted[key] = _count(count)
