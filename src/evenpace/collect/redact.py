@@ -187,7 +187,7 @@ class _Redactor:
         """Return what stays of a word: all of a public one, or the public one that it begins with."""
         small = word.lower()
         stem = _STEM.fullmatch(small)
-        if small in self._public or (stem and stem[1] in self._public):
+        if {small, small.removesuffix("s"), stem[1] if stem else small} & self._public:
             return word
         ends = range(len(word) - 1, _SHORTEST - 1, -1) if len(word) == len(small) else ()
         end = next((end for end in ends if small[:end] in self._public), 0)
