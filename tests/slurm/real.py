@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -36,6 +37,7 @@ CAREFUL = {
     "TopologyPlugin": "topology/tree",
     "UnkillableStepTimeout": "180",
 }
+LINES = ("SlurmctldHost=second(127.0.0.2)",)  # which only stands there
 HEALTH = """#!/bin/bash
 exec timeout 20 nvidia-smi --query-gpu=uuid --format=csv
 """
@@ -53,7 +55,8 @@ class RealSlurm:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = {**os.environ, "PATH": SEARCH, "SLURM_CONF": str(folder / "etc" / "slurm.conf")}
-        self.devices: dict[str, int] = {}  # of nodes that find fewer GPUs than are configured
+        self.devices: dict[str, int] = {}  # how many GPUs a node finds, where not all
+        self.configured: dict[str, int] = {}  # how many slurm.conf says, where not all
         self.environment["MYSQL_UNIX_PORT"] = str(folder / "db.sock")
         self._host = socket.gethostname().partition(".")[0]
         self._ports = free_ports(NODES + 2)
@@ -68,7 +71,7 @@ class RealSlurm:
         self.write("epilog.sh", HARMLESS)
         self.write("unkillable.sh", HARMLESS)
         self.write("health.sh", HEALTH)
-        self._configure({})
+        self._configure({}, LINES)
         self._start_munge()
         self._start_database()
         self.start_controller()
@@ -101,10 +104,8 @@ class RealSlurm:
         end = time.monotonic() + deadline
         while not condition():
             if time.monotonic() > end:
-                logs = (
-                    path.read_text("utf-8", "replace")[-1500:] for path in (self.folder / "log").iterdir()
-                )
-                raise AssertionError("\n".join(logs))
+                logs = (self.folder / "log").glob("slurmctld*")
+                raise AssertionError("\n".join(path.read_text("utf-8", "replace")[-1500:] for path in logs))
             time.sleep(0.05)
 
     def idle(self) -> int:
@@ -112,11 +113,11 @@ class RealSlurm:
         return sum(map(int, self.run("sinfo", "-h", "-t", "idle", "-o", "%D", check=False).split()))
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file beside slurm.conf, as a program."""
-        path = self.folder / "etc" / name
-        path.write_text(text, "utf-8")
-        path.chmod(0o755)
-        return path
+        """Put a file beside slurm.conf, as a program; daemons may be reading the one before."""
+        path, new = self.folder / "etc" / name, self.folder / f"{name}.new"
+        new.write_text(text, "utf-8")
+        new.chmod(0o755)
+        return new.replace(path)
 
     def spawn(self, name: str, *command: str) -> None:
         """Start a daemon in the foreground, as our child."""
@@ -137,9 +138,11 @@ class RealSlurm:
             process.kill()
             process.wait()
 
-    def set(self, settings: Mapping[str, str | None], restart: bool = False) -> None:
+    def set(
+        self, settings: Mapping[str, str | None], restart: bool = False, lines: Sequence[str] = LINES
+    ) -> None:
         """Change settings (None: leave it unset); some are read only when the controller starts."""
-        self._configure(settings)
+        self._configure(settings, lines)
         if restart:
             self.end("slurmctld")
             self.start_controller()
@@ -156,11 +159,11 @@ class RealSlurm:
         """Start the daemon of a node."""
         self.spawn(name, "slurmd", "-D", "-N", name)
 
-    def _configure(self, settings: Mapping[str, str | None]) -> None:
+    def _configure(self, settings: Mapping[str, str | None], lines: Sequence[str]) -> None:
         etc, user = self.folder / "etc", getpass.getuser()
         fixed = {
             "ClusterName": "hopper",
-            "SlurmctldHost": f"{self._host}(127.0.0.1)",  # the second one only stands there
+            "SlurmctldHost": f"{self._host}(127.0.0.1)",
             "SlurmctldPort": str(self._ports[0]),
             "SlurmUser": user,
             "SlurmdUser": user,
@@ -189,15 +192,16 @@ class RealSlurm:
             "UnkillableStepProgram": str(etc / "unkillable.sh"),
         }
         every = fixed | CAREFUL | dict(settings)
-        lines = [f"{key}={value}" for key, value in every.items() if value is not None]
-        (etc / "slurm.conf").write_text("\n".join([*lines, *self._hardware(settings)]) + "\n", "utf-8")
+        set_ = [f"{key}={value}" for key, value in every.items() if value is not None]
+        self.write("slurm.conf", "\n".join([*set_, *self._hardware(), *lines]) + "\n")
         leaves = f"SwitchName=s0 Nodes=gpu[1-17]\nSwitchName=s1 Nodes=gpu[18-{NODES}]\n"
-        (etc / "topology.conf").write_text(f"{leaves}SwitchName=top Switches=s[0-1]\n", "utf-8")
+        self.write("topology.conf", f"{leaves}SwitchName=top Switches=s[0-1]\n")
 
-    def _hardware(self, settings: Mapping[str, str | None]) -> list[str]:
+    def _hardware(self) -> list[str]:
         nodes = [
             f"NodeName=gpu{number + 1} NodeHostname={self._host} NodeAddr=127.0.0.1 Port={port} CPUs=8"
-            f" RealMemory=1000 Gres=gpu:h200:{len(DEVICES)} State=UNKNOWN"
+            f" RealMemory=1000 Gres=gpu:h200:{self.configured.get(f'gpu{number + 1}', len(DEVICES))}"
+            " State=UNKNOWN"
             for number, port in enumerate(self._ports[2:])
         ]
         gpus = [
@@ -206,8 +210,7 @@ class RealSlurm:
             for device in DEVICES[: self.devices.get(name)]
         ]
         self.write("gres.conf", "".join(gpus))
-        second = [] if "second" in settings else ["SlurmctldHost=second(127.0.0.1)"]
-        return [*second, *nodes, "PartitionName=train Nodes=ALL Default=YES MaxTime=7-00:00:00 State=UP"]
+        return [*nodes, "PartitionName=train Nodes=ALL Default=YES MaxTime=7-00:00:00 State=UP"]
 
     def _start_munge(self) -> None:
         place = self.folder / "munge"
@@ -254,12 +257,9 @@ class RealSlurm:
 
 
 def free_ports(count: int) -> Sequence[int]:
-    """Return ports of the loopback that nobody listens on."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """Return ports of the loopback that nobody listens on, below those that clients are given."""
+    order = random.sample(range(20_000, 30_000), 4 * count)
+    return [port for port in order if not listening(port)][:count]
 
 
 def listening(port: int) -> bool:

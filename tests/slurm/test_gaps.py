@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from tests.slurm.gaps import GAPS, Seeded
@@ -11,22 +12,28 @@ from tests.slurm.real import RealSlurm
 from evenpace.checks.catalogue import Check, find
 from evenpace.checks.running import Result, run
 from evenpace.collect.slurm import live
+from evenpace.collect.slurm.scripts import with_jobs
 from evenpace.findings import Outcome
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
 CALM = {Outcome.PASS, Outcome.NOT_APPLICABLE}
 
 
-def judged(check: Check, later: timedelta) -> Result:
-    return run(check, live.read(check.kinds, now=lambda: datetime.now(UTC) + later))
+def judged(check: Check, later: timedelta, scripts: tuple[Path, ...] = ()) -> Result:
+    snapshot = live.read(check.kinds, now=lambda: datetime.now(UTC) + later)
+    return run(check, with_jobs(snapshot, scripts) if scripts else snapshot)
 
 
 @pytest.mark.parametrize(("id_", "seeded"), GAPS.items(), ids=list(GAPS))
-def test_check_fails_while_the_gap_is_there_and_only_then(id_: str, seeded: Seeded, slurm: RealSlurm) -> None:
+def test_check_fails_while_the_gap_is_there_and_only_then(
+    id_: str, seeded: Seeded, slurm: RealSlurm, tmp_path: Path
+) -> None:
     check = find(id_)
     before = judged(check, seeded.later)
+    script = tmp_path / "train.sbatch"
+    script.write_text(seeded.script, "utf-8")
     with seeded.made(slurm):
-        during = judged(check, seeded.later)
+        during = judged(check, seeded.later, (script,) if seeded.script else ())
     after = judged(check, seeded.later)
     assert (before.outcome in CALM, before.error) == (True, "")
     assert (during.outcome, during.error) == (Outcome.FAIL, "")
