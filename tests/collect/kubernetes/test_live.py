@@ -83,15 +83,32 @@ def test_what_is_not_served_is_absent(reading: Reading) -> None:
 
 
 def test_a_version_that_is_not_known_is_not_read(reading: Reading) -> None:
-    groups = {"groups": [{"name": "batch", "versions": [{"version": "v7"}]}]}
+    versions = [{"version": "v1"}, {"version": "v7"}]
+    cronjobs = {"resources": [{"name": "cronjobs", "namespaced": True, "verbs": ["list"]}]}
 
     def script(path: str, _: dict[str, str]) -> Answer:
-        return said(groups) if path == "/apis" else discovery(path) or said({"items": []})
+        said_at = {"/apis": {"groups": [{"name": "batch", "versions": versions}]}, "/apis/batch/v7": cronjobs}
+        return said(said_at[path]) if path in said_at else discovery(path) or said({"items": []})
 
     with Scripted(script) as server:
-        unread = reading(server, ("jobs.batch",)).unread["jobs.batch"]
-    assert (unread.why, unread.what) == (Why.FAILED, "list jobs.batch")
-    assert "served as v7" in unread.detail
+        snapshot = reading(server, ("jobs.batch", "cronjobs.batch"))
+    assert snapshot.kinds == {"jobs.batch": ()}
+    unread = snapshot.unread["cronjobs.batch"]
+    assert (unread.why, unread.what) == (Why.FAILED, "list cronjobs.batch")
+    assert unread.detail == "served as v7, which is not known"
+
+
+def test_what_a_server_calls_a_version_is_never_a_path(reading: Reading) -> None:
+    odd = ["../../api/v1/secrets?", "v1/../..", "", "v", *(f"v{number}" for number in range(2, 500))]
+    groups = {"groups": [{"name": "batch", "versions": [{"version": one} for one in odd]}]}
+
+    def script(path: str, _: dict[str, str]) -> Answer:
+        return said(groups) if path == "/apis" else discovery(path) or (404, b"{}")
+
+    with Scripted(script) as server:
+        assert reading(server, ("jobs.batch",)).unread["jobs.batch"].why is Why.ABSENT
+    assert len(server.asked) < 20
+    assert not [line for line in server.asked if "secrets" in line or ".." in line]
 
 
 def test_pages_are_followed_to_the_end(reading: Reading) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,8 @@ from evenpace.collect.kubernetes.transport import Refusal, Transport
 from evenpace.collect.snapshot import Unread, Why
 
 _CORE = ("v1",)
+_VERSION = re.compile(r"v[0-9]{1,4}(?:(?:alpha|beta)[0-9]{1,4})?")
+_MOST = 10  # versions of a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,6 @@ def places(transport: Transport, crew: Crew, names: Collection[str]) -> dict[str
         (kind.group, version): _folder(kind.group, version)
         for kind in kinds
         for version in served.get(kind.group, ())
-        if version in kind.versions
     }
     answers = crew.results({folder: partial(_asked, transport, folder) for folder in wanted.values()})
     lists = {key: answers.get(folder, crew.late(f"get {folder}")) for key, folder in wanted.items()}
@@ -62,11 +64,14 @@ def _groups(transport: Transport, crew: Crew) -> Mapping[str, Sequence[str]] | U
     answer = answers.get("/apis", crew.late("get /apis"))
     if isinstance(answer, Unread):
         return answer
-    named = {
-        text(group, "name"): tuple(text(one, "version") for one in items(group, "versions"))
-        for group in items(answer, "groups")
-    }
+    named = {text(group, "name"): _named(group) for group in items(answer, "groups")}
     return {**named, "": _CORE}
+
+
+def _named(group: Object) -> tuple[str, ...]:
+    """Return the versions of a group, as far as they can be versions: they become a part of paths."""
+    found = (text(one, "version") for one in items(group, "versions"))
+    return tuple(version for version in found if _VERSION.fullmatch(version))[:_MOST]
 
 
 def _folder(group: str, version: str) -> str:
@@ -90,19 +95,17 @@ def _place(
 ) -> Place | Unread:
     """Return the first of the versions that evenpace knows in which the kind is served."""
     lacking = Unread(Why.ABSENT, kind.name)
-    for version in kind.versions:
+    for version in (*kind.versions, *sorted(set(versions) - set(kind.versions))):
         found = lists.get((kind.group, version))
         if isinstance(found, Unread):
-            lacking = found
+            lacking = found if found.why is not Why.ABSENT else lacking
         elif found is not None and (one := _resource(found, kind.plural)) is not None:
-            folder = _folder(kind.group, version)
+            if version not in kind.versions:
+                return Unread(
+                    Why.FAILED, f"list {kind.name}", f"served as {version[:40]}, which is not known"
+                )
             full = f"{kind.group}/{version}" if kind.group else version
-            return Place(kind, folder, full, bool(flag(one, "namespaced")))
-    unknown = sorted(set(versions) - set(kind.versions))
-    if lacking.why is Why.ABSENT and unknown and len(unknown) == len(versions):
-        return Unread(
-            Why.FAILED, f"list {kind.name}", f"served as {', '.join(unknown)[:100]}, which is not known"
-        )
+            return Place(kind, _folder(kind.group, version), full, bool(flag(one, "namespaced")))
     return lacking
 
 
