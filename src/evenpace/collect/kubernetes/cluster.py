@@ -31,7 +31,9 @@ class Cluster:
         self._declared(kind)
         found = self._snapshot.kinds.get(kind, ())
         return (
-            tuple(one for one in found if isinstance(one, Mapping)) if isinstance(found, list | tuple) else ()
+            tuple(one for one in found if isinstance(one, dict | Mapping))
+            if isinstance(found, list | tuple)
+            else ()
         )
 
     def reason(self, kind: str) -> Unread | None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 Object = Mapping[str, Any]
+_MAPPING = (dict, Mapping)  # dict first: nearly all are, and the question to Mapping is slow
 LONGEST = 100_000  # characters of a text, items of a list: the rest is left out
 _QUANTITY = re.compile(r"([+-]?[0-9]{1,24}(?:\.[0-9]{0,24})?)(?:[eE]([+-]?[0-9]{1,3})|([numkMGTPE]i?|Ki)?)")
 _UNITS = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -22,7 +23,7 @@ def dig(value: object, *path: str | int) -> Any:
     """Return what stands at `path`; None where there is nothing, or something else on the way."""
     for step in path:
         if isinstance(step, str):
-            value = value.get(step) if isinstance(value, Mapping) else None
+            value = value.get(step) if isinstance(value, _MAPPING) else None
         else:
             fits = isinstance(value, list | tuple) and -len(value) <= step < len(value)
             value = value[step] if fits else None  # type: ignore[index]
@@ -55,7 +56,7 @@ def flag(value: object, *path: str | int) -> bool | None:
 def table(value: object, *path: str | int) -> Object:
     """Return the mapping at `path`; an empty one where there is none."""
     found = dig(value, *path)
-    return found if isinstance(found, Mapping) else {}
+    return found if isinstance(found, _MAPPING) else {}
 
 
 def strings(value: object, *path: str | int) -> tuple[str, ...]:
@@ -65,7 +66,7 @@ def strings(value: object, *path: str | int) -> tuple[str, ...]:
 
 def items(value: object, *path: str | int) -> tuple[Object, ...]:
     """Return the mappings of the list at `path`; other items are left out."""
-    return tuple(item for item in _listed(dig(value, *path)) if isinstance(item, Mapping))
+    return tuple(item for item in _listed(dig(value, *path)) if isinstance(item, _MAPPING))
 
 
 def _listed(value: object) -> Sequence[Any]:
