@@ -47,7 +47,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         evenpace serve
         evenpace serve --host 0.0.0.0 --allow-host login01 --token-file ~/.evenpace-token
     """
-    token = _token(token_file)
+    token = token_of(token_file)
     if host not in LOOPBACK and token is None:
         raise Problem(f"--host {host} lets others in: set a token, with --token-file FILE or in {VARIABLE}")
     for name in names:
@@ -59,7 +59,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         from evenpace.serve.running import serve
     except ModuleNotFoundError as error:
         raise Problem(INSTALL) from error
-    with _door(host, port) as door:
+    with open_door(host, port) as door:
         serve(
             door,
             folder=folder,
@@ -73,7 +73,8 @@ def _say(url: str, cases: int, token: str | None, lang: str) -> None:
     print(say("serve-at-token" if token else "serve-at", lang, url=url, cases=cases), flush=True)
 
 
-def _token(file: Path | None) -> str | None:
+def token_of(file: Path | None) -> str | None:
+    """Return the token that requests must show: from a file, or EVENPACE_TOKEN; raises Problem."""
     if file is None:
         token = os.environ.get(VARIABLE)
         where = VARIABLE
@@ -97,7 +98,8 @@ def _read(file: Path) -> str:
         raise Problem(f"cannot read the token in {file}: {getattr(error, 'strerror', 'not text')}") from error
 
 
-def _door(host: str, port: int) -> socket.socket:
+def open_door(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raises Problem where the port is taken."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         door = socket.socket(family, socket.SOCK_STREAM)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evenpace.errors import Problem
+from evenpace.mcp.reach import Reach
+
+
+def test_only_what_the_server_was_started_with_is_read_over_http(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other.log"
+    mine.mkdir()
+    (mine / "a.log").write_text("a\n", "utf-8")
+    other.write_text("b\n", "utf-8")
+    (mine / "link.log").symlink_to(other)
+    reach = Reach(paths=(mine,))
+    assert reach.logs([]).files == [mine / "a.log"]
+    assert reach.logs([str(mine / "a.log")]).files == [mine / "a.log"]
+    for path in (other, mine / "link.log", mine / ".." / "other.log"):
+        with pytest.raises(Problem, match="started with only"):
+            reach.logs([str(path)])
+        with pytest.raises(Problem, match="started with only"):
+            reach.snapshots(str(path), "", ())
+
+
+def test_the_users_own_agent_may_name_files(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("a\n", "utf-8")
+    (tmp_path / "environ.log").symlink_to("/proc/self/environ")
+    reach = Reach(callers_name=True)
+    assert reach.logs([str(tmp_path)]).files == [tmp_path / "a.log"]
+    for path in ("-", "/dev/stdin", "/proc/self/environ", str(tmp_path / "environ.log"), ""):
+        with pytest.raises(Problem):
+            reach.logs([path])
