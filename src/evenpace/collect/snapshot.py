@@ -38,7 +38,7 @@ class Snapshot:
     `jobsets.jobset.x-k8s.io`) and hold tuples of plain dictionaries; `collect.slurm.model` says which kinds
     Slurm has and what they hold. `unread` holds the kinds that could not be read, `partly` those of which
     a part was read: enough to judge each object, not to say what there is none of. `taken` is what all checks
-    take for now.
+    take for now. `derived` is what several checks work out of it alike.
     """
 
     family: str
@@ -48,6 +48,7 @@ class Snapshot:
     unread: Mapping[str, Unread] = field(default_factory=dict)
     version: str | None = None
     partly: Mapping[str, Unread] = field(default_factory=dict)
+    derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def reason(self, kind: str) -> Unread | None:
         """Return why `kind` was not read; None where it was."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
+from typing import TypeVar
 
 from evenpace.collect.kubernetes.fields import Object
 from evenpace.collect.snapshot import Snapshot, Unread
+
+_T = TypeVar("_T")
 
 
 class Cluster:
@@ -35,6 +38,14 @@ class Cluster:
             if isinstance(found, list | tuple)
             else ()
         )
+
+    def once(self, kind: str, name: str, make: Callable[[], _T]) -> _T:
+        """Return what `make` works out of a declared kind alone; all checks of a snapshot share it."""
+        self._declared(kind)
+        if name not in self._snapshot.derived:
+            self._snapshot.derived[name] = make()
+        found: _T = self._snapshot.derived[name]
+        return found
 
     def reason(self, kind: str) -> Unread | None:
         """Return why a declared kind was not read; None where it was."""

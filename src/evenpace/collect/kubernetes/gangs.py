@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -50,9 +50,13 @@ def gangs(cluster: Cluster) -> Iterator[Gang]:
         yield Gang(name, (namespace(pods[0]), _group(pods[0])), tuple(pods))
 
 
-def active(cluster: Cluster) -> Iterator[Object]:
-    """Yield the pods with accelerators that have not ended and are not being deleted."""
-    for pod in cluster.objects("pods"):
+def active(cluster: Cluster) -> Iterable[Object]:
+    """Return the pods with accelerators that have not ended and are not being deleted."""
+    return cluster.once("pods", "active pods", lambda: tuple(_active(cluster.objects("pods"))))
+
+
+def _active(pods: Iterable[Object]) -> Iterator[Object]:
+    for pod in pods:
         ended = text(pod, "status", "phase") in _ENDED or dig(pod, "metadata", "deletionTimestamp")
         if not ended and pod_gpus(table(pod, "spec")):
             yield pod

@@ -131,7 +131,8 @@ def _asked(container: Object) -> int:
 
 def gpu_nodes(cluster: Cluster) -> tuple[Object, ...]:
     """Return the nodes that have accelerators, also those whose plugin offers none any more."""
-    return tuple(node for node in cluster.objects("nodes") if gpus(capacity(node)) or _labelled(node))
+    found = (node for node in cluster.objects("nodes") if gpus(capacity(node)) or _labelled(node))
+    return cluster.once("nodes", "gpu nodes", lambda: tuple(found))
 
 
 def capacity(node: Object) -> Object:
