@@ -11,7 +11,7 @@ CASES ?= tests/diagnose/cases
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs reference bench-cases bench-diagnose bench-failslow bench-faults bench-library bench-overhead bench-recovery bench-zero-touch clean
+.PHONY: help demo test lint docs reference bench-audit bench-cases bench-diagnose bench-failslow bench-faults bench-library bench-overhead bench-recovery bench-zero-touch clean
 
 help:
 	@echo "make demo              set up, train a small GPT on four emulated nodes, disturb it, show the report"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint              ruff, mypy and import-linter only"
 	@echo "make docs              build the documentation into site/"
 	@echo "make reference         write docs/reference/ anew from the code"
+	@echo "make bench-audit       an audit of 5,000 nodes and 40,000 pods, beside kubectl get of the same objects"
 	@echo "make bench-cases       diagnoses of failure logs against the right answers (CASES=folder of cases)"
 	@echo "make bench-diagnose    how fast a gigabyte of logs over 512 files is read"
 	@echo "make bench-failslow    slow GPUs and links: found, measured, eased, taken back (half an hour; links need root)"
@@ -47,6 +48,9 @@ docs: $(VENV)/ready-docs
 reference: $(VENV)/ready
 	$(BIN)/python scripts/generate_reference.py
 	$(BIN)/python scripts/generate_rbac.py
+
+bench-audit: $(VENV)/ready
+	$(BIN)/python benchmarks/audit.py --write
 
 bench-cases: $(VENV)/ready
 	$(BIN)/python benchmarks/diagnose_cases.py $(CASES) --write

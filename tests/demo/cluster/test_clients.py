@@ -13,33 +13,20 @@ import pytest
 from lightkube import Client, KubeConfig
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Node, Pod
-from tests.demo.cluster.made import snapshot
+from tests.demo.cluster.made import OWN, findings, snapshot
 
-from evenpace.checks.catalogue import checks
-from evenpace.checks.running import run_all
 from evenpace.collect import dump
 from evenpace.collect.kubernetes import live
 from evenpace.collect.kubernetes.config import access
 from evenpace.collect.kubernetes.kinds import KINDS
-from evenpace.collect.snapshot import Snapshot
 from evenpace.demo.cluster.fleet import FEWEST, filled
 from evenpace.demo.cluster.gaps import seed, together
 from evenpace.demo.cluster.kubeconfig import write
 from evenpace.demo.cluster.server import Emulator
 from evenpace.demo.cluster.store import Store
 
-Found = dict[str, tuple[str, frozenset[str]]]
-OWN = [check for check in checks().values() if check.family == "kubernetes"]
 KUBECTL = shutil.which("kubectl")
 needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="kubectl is not installed")
-
-
-def findings(found: Snapshot) -> Found:
-    """Return the outcome and the subjects of every check."""
-    results = run_all([found], OWN)
-    return {
-        one.check.id: (one.outcome.value, frozenset(str(gap.subject) for gap in one.gaps)) for one in results
-    }
 
 
 @pytest.fixture(scope="module")
