@@ -50,7 +50,9 @@ def test_one_gap_is_served_and_found(
 ) -> None:
     process = start("--gap", "driver-drift", "--kubeconfig=demo.kubeconfig", "--log=requests.jsonl")
     assert process.stdout is not None
-    assert "100 GPU nodes with 1 gaps at http://127.0.0.1:" in process.stdout.readline()
+    said = process.stdout.readline()
+    assert "100 GPU nodes at http://127.0.0.1:" in said
+    assert "gaps: 1 " in said
     assert "evenpace audit --kubeconfig demo.kubeconfig" in process.stdout.readline()
     code, outcomes = audited(tmp_path / "demo.kubeconfig", capsys)
     assert code == 1

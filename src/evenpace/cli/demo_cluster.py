@@ -11,7 +11,7 @@ from evenpace.terms import LANGUAGES
 
 @click.command("demo-cluster")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8711, show_default=True, help="Port; 0 takes a free one."
+    "--port", type=click.IntRange(0, 65535), default=8712, show_default=True, help="Port; 0 takes a free one."
 )
 @click.option(
     "--nodes", type=click.IntRange(100, 10_000), default=200, show_default=True, help="Nodes with eight GPUs."
