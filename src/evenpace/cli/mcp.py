@@ -40,7 +40,7 @@ def command(
         claude mcp add evenpace -- evenpace mcp
         codex mcp add evenpace -- evenpace mcp
         evenpace mcp --context prod
-        evenpace mcp --port 8711 dump/
+        evenpace mcp --port 8712 dump/
     """
     if context == "":
         raise Problem("--context is empty; name a context of the kubeconfig, or leave it out")

@@ -32,7 +32,7 @@ the user to run.
 """
 
 _Path = Annotated[
-    str, Field(max_length=4096, description="Folder of a dump, or saved snapshot, that the user named.")
+    str, Field(max_length=4096, description="Dump or saved snapshot that the user named; absolute.")
 ]
 _Context = Annotated[
     str, Field(max_length=253, description="Context of the kubeconfig that the user named; never a guess.")
@@ -139,7 +139,7 @@ def _add_diagnosis(server: MCPServer[Any], reach: Reach, turn: Turn) -> None:
     def diagnose(
         paths: Annotated[
             tuple[Annotated[str, Field(max_length=4096)], ...],
-            Field(max_length=100, description="Logs, folders of logs, that the user named; no others."),
+            Field(max_length=100, description="Logs or folders that the user named, absolute; no others."),
         ] = (),
         lang: Lang = "en",
         cursor: Cursor = "",
