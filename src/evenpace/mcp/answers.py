@@ -46,6 +46,7 @@ class Quoted(Answer):
     subject: dict[str, Any] = Field(description="What the finding is about; only the parts that are known.")
     evidence: list[Quote] = Field(description="Raw values or lines, each with its source.")
     advice: list[Step] = Field(description="What to change; commands are for a person to run.")
+    missing: list[str] = Field(description="What would have told more, such as the logs of other ranks.")
     more: int = Field(0, description="Pieces of evidence and advice left out for length.")
 
 
@@ -106,7 +107,7 @@ class AuditPage(Answer):
     sources: list[Source]
     counts: dict[str, int] = Field(description="Checks by outcome, all five.")
     findings: int = Field(description="Findings in all pages.")
-    unlisted: int = Field(description="Further gaps of checks that found more than a thousand.")
+    unlisted: int = Field(description="Further gaps of checks that found more than a hundred.")
     items: list[Found]
     undecided: list[Undecided]
     checks: list[CheckNote] = Field(description="The checks whose findings begin on this page.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from evenpace.mcp.reach import Reach
 from evenpace.report.audit import Audit, audit_of
 
 PATIENCE = 30.0  # seconds that a call waits for the one before it
+MOST_GAPS = 100  # of a check that are told one by one
 MOST_NOTED = 10  # checks that a call may name to be told of though they pass
 MOST_UNENDED = 3  # checks that never answered, each with a thread that still runs
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
@@ -76,11 +78,12 @@ def _run(snapshots: Sequence[Snapshot], checks: Sequence[Check]) -> Iterator[Res
 def _whole(audit: Audit, *, all_noted: bool) -> Whole[AuditPage]:
     """Return the answer without the objects that were read; `all_noted`: passing checks are told as well."""
     ids = [result.check.id for result in audit.results]
-    found_ = [found(one, ids[n], audit.lang) for one, n in zip(audit.findings, audit.of, strict=True)]
+    listed = _listed(audit.of)
+    found_ = [found(audit.findings[place], ids[audit.of[place]], audit.lang) for place in listed]
     entries: list[Found | Undecided] = [*found_, *_undecided(audit)]
     first = dict[int, int]()  # result → the finding that names it first
-    for place, number in enumerate(audit.of):
-        first.setdefault(number, place)
+    for entry, place in enumerate(listed):
+        first.setdefault(audit.of[place], entry)
     told = range(len(ids)) if all_noted else first
     notes = {number: _note(audit.results[number], audit.lang) for number in told}
     begun = {place: notes[number] for number, place in first.items()}
@@ -89,7 +92,7 @@ def _whole(audit: Audit, *, all_noted: bool) -> Whole[AuditPage]:
         sources=[_source(one) for one in audit.snapshots],
         counts={outcome.value: count for outcome, count in audit.counts().items()},
         findings=len(found_),
-        unlisted=sum(audit.unlisted(number) for number in range(len(ids))),
+        unlisted=sum(result.failing for result in audit.results) - len(found_),
         items=[],
         undecided=[],
         checks=[note for number, note in notes.items() if number not in first],
@@ -110,6 +113,17 @@ def _whole(audit: Audit, *, all_noted: bool) -> Whole[AuditPage]:
         )
 
     return Whole(sizes, page)
+
+
+def _listed(of: Sequence[int]) -> list[int]:
+    """Return the places of the findings that are told: of each result the first MOST_GAPS."""
+    told = Counter[int]()
+    kept = []
+    for place, number in enumerate(of):
+        told[number] += 1
+        if told[number] <= MOST_GAPS:
+            kept.append(place)
+    return kept
 
 
 _UNDECIDED = (Outcome.NO_DATA, Outcome.ERROR)

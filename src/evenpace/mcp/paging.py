@@ -16,7 +16,7 @@ from evenpace.errors import Problem
 # Bytes of a page as JSON. It goes out twice (as text, and structured), and a token is two bytes at the least
 # in what evenpace says: so both stay below the 25,000 tokens that agents take.
 PAGE = 20_000
-KEPT = 8  # answers whose further pages can still be asked for
+KEPT = 4  # answers whose further pages can still be asked for
 _T = TypeVar("_T")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,11 +10,12 @@ import msgspec
 
 from evenpace.findings import Evidence, Finding, Subject
 from evenpace.mcp.answers import Case, Found, Quote, Quoted, Step
-from evenpace.terms import label
+from evenpace.report.words import fault
 from evenpace.terms.spelling import line
 
 LONG, SHORT = 600, 200  # bytes of UTF-8
 PIECES = 5  # of evidence and of advice
+_TIME = re.compile(r"[0-9T:.+Z-]{10,40}", re.ASCII)
 NAMES = 12  # of a list of nodes, ranks or GPUs
 
 
@@ -28,16 +30,17 @@ def found(finding: Finding, check: str | None, lang: str) -> Found:
     return Found(
         check=check,
         fault=finding.fault,
-        fault_name=label("fault", finding.fault, lang),
+        fault_name=fault(finding.fault, lang),
         severity=finding.severity,
         confidence=finding.confidence,
-        since=finding.since and cut(finding.since, SHORT),
+        since=finding.since if finding.since and _TIME.fullmatch(finding.since) else None,
         incidents=[Case(id=one.id, why=cut(one.why)) for one in finding.incidents[:PIECES]],
         quoted=Quoted(
             summary=cut(finding.summary),
             subject=_subject(finding.subject),
             evidence=[quote(one) for one in finding.evidence[:PIECES]],
             advice=[_step(one.text, one.command) for one in finding.advice[:PIECES]],
+            missing=[cut(one) for one in finding.missing[:PIECES]],
             more=sum(max(len(some) - PIECES, 0) for some in (finding.evidence, finding.advice)),
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
@@ -59,7 +60,9 @@ def _told(function: Callable[..., BaseModel]) -> Callable[..., CallToolResult]:
         try:
             answer = function(**arguments)
         except Problem as problem:
-            raise ToolError(f"evenpace says: {cut(str(problem))}") from problem
+            raise ToolError(
+                f"evenpace says: {json.dumps(cut(str(problem)), ensure_ascii=False)}"
+            ) from problem
         text = answer.model_dump_json()
         return CallToolResult(
             content=[TextContent(type="text", text=text)], structured_content=answer.model_dump(mode="json")
