@@ -94,3 +94,31 @@ def test_a_kind_of_the_wrong_shape_is_malformed_and_the_rest_is_read(tmp_path: P
     snapshot = read(path)
     assert snapshot.kinds == {"services": (), "events": ({"a": 1},)}
     assert {one.why for one in snapshot.unread.values()} == {Why.MALFORMED}
+
+
+HEAD = "family: kubernetes\ntaken: 2026-11-29T12:00:00Z\n"
+LEVELS = ", ".join(f"l{one}: &l{one} [{', '.join([f'*l{one - 1}'] * 9)}]" for one in range(1, 30))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        HEAD + "kinds: {nodes: [{spec: &spec {me: *spec}}]}",
+        HEAD + f"kinds: {{nodes: [{{l0: &l0 [x], {LEVELS}}}]}}",
+        "family: windows\ntaken: 2026-11-29T12:00:00Z",
+        "family: kubernetes\ntaken: 0001-01-01T00:00:00+14:00",
+        "family: kubernetes\ntaken: 9999-12-31T23:59:59-14:00",
+    ],
+    ids=["holds-itself", "unfolds", "family", "before-all-time", "after-all-time"],
+)
+def test_what_nothing_could_work_with_is_no_snapshot(tmp_path: Path, document: str) -> None:
+    file = tmp_path / "saved.yaml"
+    file.write_text(document, "utf-8")
+    with pytest.raises(Problem, match="is no saved snapshot"):
+        read_all(file)
+
+
+def test_an_alias_is_read_as_what_it_stands_for(tmp_path: Path) -> None:
+    file = tmp_path / "saved.yaml"
+    file.write_text(HEAD + "kinds: {nodes: [{spec: &it {a: 1}}, {spec: *it}]}", "utf-8")
+    assert read(file).kinds["nodes"] == ({"spec": {"a": 1}}, {"spec": {"a": 1}})

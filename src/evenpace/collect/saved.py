@@ -12,7 +12,7 @@ A list of these holds what was read of several clusters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,19 @@ from evenpace.errors import Problem
 
 LARGEST = 2 << 30  # bytes of JSON
 LARGEST_YAML = 1 << 20
+FAMILIES = ("kubernetes", "slurm")
 _TOGETHER = 500  # objects that are encoded at once
-_UNREADABLE = (yaml.YAMLError, msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError)
+_MOST = 1_000_000  # values that a document of YAML may unfold to
+_UNREADABLE = (
+    *(
+        yaml.YAMLError,
+        msgspec.DecodeError,
+        msgspec.ValidationError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ),
+)
 
 
 class _Loader(yaml.CSafeLoader):
@@ -74,6 +85,9 @@ def read_all(path: Path) -> tuple[Snapshot, ...]:
         for saved in found:
             if saved.taken.tzinfo is None:
                 raise ValueError("`taken` has no time zone")
+            saved.taken.astimezone(UTC)  # there are times at the ends of the calendar that UTC does not have
+            if saved.family not in FAMILIES:
+                raise ValueError(f"`family` is none of {', '.join(FAMILIES)}")
         return tuple(_snapshot(saved, path) for saved in found)
     except OSError as error:
         raise Problem(f"cannot read {path}: {error.strerror}") from error
@@ -125,8 +139,22 @@ def _documents(path: Path) -> Sequence[_Saved | _Written]:
         found = msgspec.json.decode(raw, type=kind, strict=False)
         return found if several else [found]
     document = yaml.load(raw, Loader=_Loader)  # noqa: S506  a safe loader without times
+    _unfolded(document, {})
     several = isinstance(document, list)
     return msgspec.convert(document if several else [document], list[_Written], strict=False)
+
+
+def _unfolded(value: object, known: dict[int, int]) -> int:
+    """Count the values in a document, those behind an alias each time; raises one of _UNREADABLE for too many."""
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = _MOST + 1  # what holds itself has no end
+        inner = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_unfolded(one, known) for one in inner)
+    if known[id(value)] > _MOST:
+        raise ValueError(f"its aliases unfold to more than {_MOST} values")
+    return known[id(value)]
 
 
 def _snapshot(saved: _Saved | _Written, path: Path) -> Snapshot:
