@@ -329,6 +329,7 @@ HOSTILE: dict[str, tuple[Answer, set[Why]]] = {
     "bomb": ((200, BOMB, {"Content-Encoding": "gzip"}), {Why.TOO_LARGE}),
     "damaged-gzip": ((200, b"\x1f\x8bnothing", {"Content-Encoding": "gzip"}), {Why.MALFORMED}),
     "other-packing": ((200, b"x", {"Content-Encoding": "br"}), {Why.MALFORMED}),
+    "long-token": ((200, b'{"metadata":{"continue":"' + b"x" * 200_000 + b'"},"items":[]}'), {Why.FAILED}),
     "not-utf8": ((200, b'{"metadata":{},"items":[{"a":"\xff"}]}'), {Why.MALFORMED}),
 }
 

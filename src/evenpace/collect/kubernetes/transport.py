@@ -33,7 +33,7 @@ _BUSY = 429
 _WHY = {401: Why.FAILED, 403: Why.FORBIDDEN, 404: Why.ABSENT}
 _PAUSE = 0.2  # seconds, after a connection that was cut
 _PIECE = 1 << 20  # bytes unpacked at once
-_CREDENTIALS = (ConfigError, OSError, ValueError, LookupError, TypeError)
+_CREDENTIALS = (ConfigError, OSError, ValueError, LookupError, TypeError, RecursionError)
 Clock = Callable[[], float]
 
 
@@ -131,7 +131,7 @@ class Transport:
         except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError) as error:
             wait = min(_PAUSE, self.limits.longest_wait)
             raise _Again(Why.FAILED, str(error) or type(error).__name__, 0, wait) from error
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:  # such as a token of pages that is too long
             raise Refusal(Why.FAILED, str(error) or type(error).__name__) from error
         except _CREDENTIALS as error:
             raise Refusal(Why.FAILED, f"credentials: {type(error).__name__}: {error}") from error
