@@ -83,6 +83,8 @@ class Reach:
 def _slurm(checks: Iterable[Check]) -> Snapshot:
     from evenpace.collect.slurm import live
 
+    if not live.available():
+        raise Problem("Slurm's commands are not installed where this server runs; start it without --slurm")
     return live.read({kind for check in checks if check.family == "slurm" for kind in check.kinds})
 
 
