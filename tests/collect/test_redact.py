@@ -133,3 +133,12 @@ def test_different_names_stay_different(words: list[str]) -> None:
     nodes = tuple({"metadata": {"name": word}} for word in words)
     (changed,) = redacted([of(nodes=nodes)], ())
     assert len({one["metadata"]["name"] for one in changed.kinds["nodes"]}) == len(words)
+
+
+def test_a_kind_that_is_nested_too_deeply_is_unread_and_the_others_are_redacted() -> None:
+    deep: Any = []
+    for _ in range(2000):
+        deep = [deep]
+    (found,) = redacted((of(pods=({"spec": deep},), nodes=({"kind": "Node"},)),), ())
+    assert found.kinds == {"nodes": ({"kind": "Node"},)}
+    assert found.unread["pods"] == Unread(Why.MALFORMED, "pods")

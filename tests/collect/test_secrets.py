@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evenpace.collect.secrets import DROPPED, cleaned, without_secrets
 from evenpace.collect.slurm.model import Script
-from evenpace.collect.snapshot import Snapshot
+from evenpace.collect.snapshot import Snapshot, Why
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 
@@ -106,3 +106,14 @@ def test_parts_that_were_held_once_still_are() -> None:
 def test_whatever_was_read_can_be_cleaned(value: Any) -> None:
     changed = without_secrets(Snapshot("kubernetes", "x", NOW, {"pods": (value,)})).kinds["pods"]
     json.dumps(changed)
+
+
+def test_a_kind_that_is_nested_too_deeply_is_unread_and_the_others_are_kept() -> None:
+    deep: Any = []
+    for _ in range(2000):
+        deep = [deep]
+    found = without_secrets(
+        Snapshot("kubernetes", "x", NOW, {"pods": ({"spec": deep},), "nodes": ({"a": 1},)})
+    )
+    assert found.kinds == {"nodes": ({"a": 1},)}
+    assert found.unread["pods"].why is Why.MALFORMED

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from evenpace.collect.secrets import walked
 from evenpace.collect.slurm.model import TYPES
 from evenpace.collect.snapshot import Snapshot, Unread
 
@@ -104,10 +105,10 @@ class _Redactor:
 
     def snapshot(self, snapshot: Snapshot) -> Snapshot:
         """Return a snapshot under pseudonyms; reasons lose their details, which quote the server."""
-        kinds = {kind: self._kind(kind, value) for kind, value in snapshot.kinds.items()}
+        snapshot = walked(snapshot, self._kind)
         unread = {kind: Unread(one.why, one.what) for kind, one in snapshot.unread.items()}
         partly = {kind: Unread(one.why, one.what) for kind, one in snapshot.partly.items()}
-        return replace(snapshot, source="redacted", kinds=kinds, unread=unread, partly=partly)
+        return replace(snapshot, source="redacted", unread=unread, partly=partly)
 
     def _kind(self, kind: str, value: Any) -> Any:
         self._done.clear()  # by what is held in memory, and what is made here is not held for long

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from evenpace.collect.slurm.model import TYPES
-from evenpace.collect.snapshot import Snapshot
+from evenpace.collect.snapshot import Snapshot, Unread, Why
 
 DROPPED = "(dropped)"
 _NAMED = ("annotations", "data")  # mappings of names that somebody chose
@@ -37,8 +37,19 @@ _HEX = re.compile(r"(?i)[0-9a-f]{32,128}")
 def without_secrets(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot with values that look like secrets replaced by DROPPED."""
     cleaner = _Cleaner()
-    kinds = {kind: cleaner.kind(snapshot.family, kind, value) for kind, value in snapshot.kinds.items()}
-    return replace(snapshot, kinds=kinds)
+    return walked(snapshot, lambda kind, value: cleaner.kind(snapshot.family, kind, value))
+
+
+def walked(snapshot: Snapshot, change: Callable[[str, Any], Any]) -> Snapshot:
+    """Return the snapshot with each kind changed; one that is nested too deeply is as good as unread."""
+    kinds: dict[str, Any] = {}
+    unread = dict(snapshot.unread)
+    for kind, value in snapshot.kinds.items():
+        try:
+            kinds[kind] = change(kind, value)
+        except RecursionError:
+            unread[kind] = Unread(Why.MALFORMED, kind, "nested too deeply")
+    return replace(snapshot, kinds=kinds, unread=unread)
 
 
 class _Cleaner:
