@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +113,11 @@ def test_what_nobody_reads_is_left_out_of_objects(tmp_path: Path) -> None:
     put(tmp_path, "nodes.json", {"apiVersion": "v1", "kind": "List", "items": [node]})
     (snapshot,) = read(tmp_path)
     assert snapshot.kinds["nodes"] == ({**NODE, "metadata": {"name": "gpu-1", "annotations": {}}},)
+
+
+@pytest.mark.parametrize("name", ["api-resources.txt", "version.json", "pods.json", "sinfo.txt"])
+def test_a_pipe_in_a_dump_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    (tmp_path / "nodes.json").write_text('{"items": []}', "utf-8")
+    os.mkfifo(tmp_path / name)
+    (snapshot,) = read(tmp_path)
+    assert set(snapshot.kinds) == {"nodes"}

@@ -99,6 +99,8 @@ def _named(path: Path) -> str | None:
 
 
 def _raw(path: Path) -> bytes:
+    if not path.is_file():  # a pipe would be waited for
+        raise ValueError("not a file")
     with path.open("rb") as file:
         raw = file.read(LARGEST + 1)
     if len(raw) > LARGEST:
@@ -108,8 +110,8 @@ def _raw(path: Path) -> bytes:
 
 def _served(path: Path) -> frozenset[str]:
     try:
-        return frozenset(path.read_text("utf-8", "replace").split())
-    except OSError:
+        return frozenset(_raw(path).decode("utf-8", "replace").split())
+    except (OSError, ValueError):
         return frozenset()
 
 
