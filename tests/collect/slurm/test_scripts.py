@@ -108,3 +108,15 @@ def test_batch_scripts_of_the_user_are_added(etc: Path) -> None:
 def test_a_batch_script_that_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="cannot read"):
         scripts.with_jobs(Snapshot("slurm", "", NOW, {}), [tmp_path / "none.sh"])
+
+
+@pytest.mark.parametrize("name", ["/etc/[**", "/etc/a**b", "/a\0b", "/" + "x" * 5000, "x" * 5000 + " y"])
+def test_a_name_that_no_file_can_have_is_a_reason(etc: Path, name: str) -> None:
+    assert read(etc, f"Prolog = {name}").reason("scripts") is not None
+
+
+@pytest.mark.parametrize("place", ["/", "", ".."])
+def test_a_place_of_slurm_conf_that_is_no_file_is_a_reason(place: str) -> None:
+    text = f"SLURM_CONF = {place}\nClusterName = x"
+    snapshot = live.read({"scripts", "gres.conf"}, lambda asked, limit: text.encode(), lambda: NOW)
+    assert snapshot.reason("gres.conf") is not None

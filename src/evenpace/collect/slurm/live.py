@@ -154,7 +154,7 @@ class _Reader:
 
     def gres_conf(self, config: Mapping[str, str]) -> None:
         """Read gres.conf, which lies beside slurm.conf."""
-        path = Path(config.get("SLURM_CONF", "/etc/slurm/slurm.conf")).with_name("gres.conf")
+        path = Path(config.get("SLURM_CONF", "/etc/slurm/slurm.conf")).parent / "gres.conf"
         try:
             self.kinds["gres.conf"] = scripts.text(path)
         except FileNotFoundError:

@@ -52,9 +52,12 @@ def _named(config: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 def _files(folder: Path, value: str) -> list[Path]:
     """Return the files that a setting means: a program, one with arguments, or a pattern."""
     path = folder / value
-    if any(sign in path.name for sign in "*?["):
-        return sorted(path.parent.glob(path.name)) or [path]
-    return [path if path.exists() or not value.split() else folder / value.split(maxsplit=1)[0]]
+    try:
+        if any(sign in path.name for sign in "*?["):
+            return sorted(path.parent.glob(path.name)) or [path]
+        return [path if path.exists() or not value.split() else folder / value.split(maxsplit=1)[0]]
+    except (OSError, ValueError):  # no name that a file can have; whoever opens it says so
+        return [path]
 
 
 def with_jobs(snapshot: Snapshot, paths: Iterable[Path]) -> Snapshot:
