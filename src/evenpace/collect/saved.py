@@ -145,7 +145,7 @@ def _documents(path: Path) -> Sequence[_Saved | _Written]:
 
 
 def _unfolded(value: object, known: dict[int, int]) -> int:
-    """Count the values in a document, those behind an alias each time; raises one of _UNREADABLE for too many."""
+    """Count values, those behind an alias each time; raises one of _UNREADABLE for too many."""
     if not isinstance(value, dict | list):
         return 1
     if id(value) not in known:
