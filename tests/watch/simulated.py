@@ -25,7 +25,7 @@ class SimulatedJob:
 
     def __init__(self, folder: Path, world: int = 4, buckets: int = 3) -> None:
         self.now = 1_000_000 * MS
-        self.world, self.buckets = world, buckets
+        self.world, self.sizes = world, [1000 + bucket for bucket in range(buckets)]  # bytes of operations
         self.absent: set[int] = set()
         self.sequence = [0] * world
         self.steps = 0
@@ -62,14 +62,14 @@ class SimulatedJob:
         events: list[Event] = []
         for number in range(count):
             starts = [self.now + int(busy(rank, number) * MS) for rank in range(self.world)]
-            for bucket in range(self.buckets):
+            for bucket, size in enumerate(self.sizes):
                 entered = [start + bucket * MS for start in starts]
                 last = max(entered)
                 complete = 0 if self.absent else last + int(transfer * MS)
                 for rank in set(range(self.world)) - self.absent:
-                    self.enter(rank, entered[rank], 1000 + bucket, complete)
+                    self.enter(rank, entered[rank], size, complete)
             self.steps += 1
-            self.now = max(starts) + int((self.buckets + transfer) * MS)
+            self.now = max(starts) + int((len(self.sizes) + transfer) * MS)
             for ring in self.rings:
                 ring.set(heartbeat_ns=self.now, optimizer_steps=self.steps)
             events += self.watcher.poll()

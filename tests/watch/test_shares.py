@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evenpace.tap.inject.evenpace_tap import layout
-from evenpace.watch.events import Event, FindingClosed, FindingRaised
+from evenpace.watch.events import Event, FindingClosed, FindingRaised, PeriodFound
 
 from .simulated import MS, SimulatedJob
 
@@ -82,3 +82,24 @@ def test_another_rank_that_takes_its_place_at_the_same_pace_is_named(tmp_path: P
     train(job, 60, EVEN, {})
     assert named(train(job, 15, EVEN, {2: 1.6})) == [2]
     assert named(train(job, 15, EVEN, {1: 1.6})) == [1]
+
+
+def test_other_operations_of_the_same_micro_batches_are_the_same_work(tmp_path: Path) -> None:
+    job = SimulatedJob(tmp_path)
+    train(job, 60, EVEN, {})
+    assert named(train(job, 10, EVEN, {2: 1.6})) == [2]
+    job.sizes.append(1000)
+    eased = train(job, 40, EASED, {2: 1.6})
+    assert [event for event in eased if isinstance(event, PeriodFound)]
+    assert (named(eased), closed(eased)) == ([], [])
+    assert [one.reason for one in closed(train(job, 20, EASED, {}))] == ["relief"]
+    assert named(train(job, 10, EASED, {1: 1.3})) == [1]
+
+
+def test_other_work_ends_what_was_told(tmp_path: Path) -> None:
+    job = SimulatedJob(tmp_path)
+    train(job, 60, EVEN, {})
+    assert named(train(job, 10, EVEN, {2: 1.6})) == [2]
+    job.sizes.append(1000)
+    twice = tuple(2 * count for count in EVEN)
+    assert [one.reason for one in closed(train(job, 40, twice, {2: 1.6}))] == ["ended"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenpace.detect.attribution import SlowKind, SlowVerdict
+from evenpace.detect.sample import Sample
 from evenpace.detect.slow import SlowDetector
 from evenpace.detect.slow_events import Onset, Relief, SlowEvent, Update
 from evenpace.findings import Finding
@@ -25,7 +26,8 @@ from evenpace.watch.worker import Worker
 class SlowSaying:
     """Something to tell: how the cause was narrowed, a finding raised (or replaced); or the relief.
 
-    `link` is a finding of its own: a link that is slow beside slow workers.
+    `link` is a finding of its own: a link that is slow beside slow workers. `ended`: what was told is about
+    work that the job does no longer.
     """
 
     iteration: int
@@ -34,6 +36,7 @@ class SlowSaying:
     link: Finding | None = None
     narrowing: Narrowing | None = None
     relief: bool = False
+    ended: bool = False
 
 
 @dataclass(slots=True)
@@ -41,10 +44,12 @@ class SlowWatch:
     """Follow one incarnation's pace; the detector starts with the first iteration.
 
     Where the job comes back to work that it did before (a plan was taken back), what was learned of it holds.
+    Where only its micro-batches are shared in another way, it is the same work, and goes on as it was.
     """
 
     _detector: SlowDetector | None = None
     _known: dict[tuple[str, ...], tuple[SlowDetector, TrafficBook]] = field(default_factory=dict)  # by roles
+    _work: tuple[str, ...] = ()  # the roles now
     _ranks: list[int] = field(default_factory=list)
     _starts: dict[int, tuple[int, float]] = field(default_factory=dict)  # monotonic and epoch by iteration
     _ratio: float = 1.0
@@ -64,22 +69,34 @@ class SlowWatch:
     ) -> list[SlowSaying]:
         """Take one iteration of the job; `start` is its beginning in epoch seconds."""
         sample, start_ns = measured.sample, measured.start_ns
-        ranks = sorted(parts)
-        if self._detector is None or ranks != self._ranks:
-            self._ranks = ranks
-            book = workers[0].book
-            nodes = {worker.id.rank: worker.id.node for worker in workers}
-            roles = [_role(parts[rank], rank, book) for rank in ranks]
-            self._detector, self._traffic = self._taken_up(roles, nodes, sample.iteration)
+        ended = list[SlowSaying]()
+        if self._detector is None or sorted(parts) != self._ranks:
+            ended = self._turn_to(sample, start, parts, workers)
+        assert self._detector is not None  # noqa: S101  for the type checker
         self._starts[sample.iteration] = (start_ns, start)
         self._starts.pop(sample.iteration - 200, None)
         if not sample.irregular:
             self._traffic.add(sample.iteration, measured.traffic)
         events = [*self._detector.feed(sample), *self._overdue(sample.iteration)]
         events = events or self._singled_out(sample.iteration, workers)
-        return [
-            saying for event in events if (saying := self._say(event, workers, start_ns, start)) is not None
-        ]
+        told = (self._say(event, workers, start_ns, start) for event in events)
+        return [*ended, *(saying for saying in told if saying is not None)]
+
+    def _turn_to(
+        self, sample: Sample, start: float, parts: Mapping[int, WorkerIteration], workers: list[Worker]
+    ) -> list[SlowSaying]:
+        """Begin to judge the work that the job does now; tell where what was told is about other work."""
+        self._ranks, book = sorted(parts), workers[0].book
+        roles = [_role(parts[rank], rank, book, sample) for rank in self._ranks]
+        work = tuple(f"{rank} {role}" for rank, role in zip(self._ranks, roles, strict=True))
+        if work == self._work:
+            self._detector, self._traffic = self._known[work]
+            return []
+        raised, self._raised, self._work = self._raised, False, work
+        self._unclear = self._unnamed = self._narrowed = None
+        nodes = {worker.id.rank: worker.id.node for worker in workers}
+        self._detector, self._traffic = self._taken_up(roles, nodes, sample.iteration)
+        return [SlowSaying(sample.iteration, start, ended=True)] if raised else []
 
     def _singled_out(self, iteration: int, workers: list[Worker]) -> list[SlowEvent]:
         """Look for what the kernel says, while nobody is named."""
@@ -105,8 +122,7 @@ class SlowWatch:
         self, roles: list[str], nodes: dict[int, str], iteration: int
     ) -> tuple[SlowDetector, TrafficBook]:
         """Return the detector of this work: the one that knows it, or a new one."""
-        key = tuple(f"{rank} {role}" for rank, role in zip(self._ranks, roles, strict=True))
-        known = self._known.get(key)
+        known = self._known.get(self._work)
         if known is not None and known[0].ready:
             detector, traffic = known
             detector.take_up()
@@ -114,13 +130,12 @@ class SlowWatch:
             return known
         if len(self._known) >= MOST_KNOWN:
             del self._known[next(iter(self._known))]
-        self._known[key] = SlowDetector(self._ranks, roles, nodes), TrafficBook()
-        return self._known[key]
+        self._known[self._work] = SlowDetector(self._ranks, roles, nodes), TrafficBook()
+        return self._known[self._work]
 
     def work_changed(self) -> None:
-        """Lay the pace aside: the iteration itself is another one now."""
-        self._detector = self._unclear = self._unnamed = self._narrowed = None
-        self._raised = False
+        """Lay the pace aside: the next iteration shows whether the job does other work now."""
+        self._detector = None
 
     def _say(
         self, event: Onset | Update | Relief, workers: list[Worker], now_ns: int, now: float
@@ -191,14 +206,17 @@ def _began(event: Onset | Update) -> int:
     return event.iteration if since is None else since
 
 
-def _role(part: WorkerIteration, rank: int, book: GroupBook) -> str:
+def _role(part: WorkerIteration, rank: int, book: GroupBook, sample: Sample) -> str:
     """Say what work a rank does, equal for comparable ranks: its operations by kind and size, and its stage.
 
-    Stages of a pipeline do unequal work even where their operations look alike; a stage is the rank's place
-    in the group of its sends and receives.
+    How many there are does not count where the loop says how it shares so many micro-batches: it may share
+    them in another way later. Stages of a pipeline do unequal work even where their operations look alike; a
+    stage is the rank's place in the group of its sends and receives.
     """
     operations = part.operations
     sizes = Counter(zip(operations["kind"].tolist(), operations["bytes"].tolist(), strict=True))
     groups = np.unique(operations["group"][operations["point_to_point"]]).tolist()
     stages = [book.groups[group].ranks.index(rank) for group in groups if rank in book.groups[group].ranks]
+    if sample.counts is not None:
+        return f"{sorted(sizes)} {stages} {sample.counts.sum():g}"
     return f"{sorted(sizes.items())} {stages}"

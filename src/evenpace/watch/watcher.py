@@ -171,15 +171,11 @@ class Watcher:
         period, rank = worker.tracker.period, worker.id.rank
         if period is None or self._periods.get(rank) == worker.tracker.period_changes:
             return []
-        closed: list[Event] = []
         if rank in self._periods:
             self.slow.work_changed()
-            for trouble in ("slow", LINK):
-                closed += self.findings.close(trouble, now, now, "ended")
         self._periods[rank] = worker.tracker.period_changes
         kinds = Counter(layout.KINDS[int(kind)] for kind in worker.window.tail(period.length)["kind"])
         return [
-            *closed,
             PeriodFound(
                 time=stamp(now),
                 incarnation=self.incarnation,
@@ -235,8 +231,8 @@ class Watcher:
         return events
 
     def _told(self, saying: SlowSaying, now: float) -> list[Event]:
-        if saying.relief:
-            return self._relieved(saying, now)
+        if saying.relief or saying.ended:
+            return self._over(saying, now)
         narrowing, events = saying.narrowing, list[Event]()
         if narrowing:
             events.append(narrowing.event(self.incarnation, saying.iteration, now, self.book))
@@ -245,10 +241,10 @@ class Watcher:
                 events.append(self.findings.say(trouble, finding, now, saying.iteration))
         return events
 
-    def _relieved(self, saying: SlowSaying, now: float) -> list[Event]:
-        closed: list[Event] = []
+    def _over(self, saying: SlowSaying, now: float) -> list[Event]:
+        closed, reason = list[Event](), "ended" if saying.ended else "relief"
         for trouble in ("slow", LINK):
-            closed += self.findings.close(trouble, now, saying.since, "relief", saying.iteration)
+            closed += self.findings.close(trouble, now, saying.since, reason, saying.iteration)
         return closed
 
     def _exits(self, now: float) -> list[Event]:
