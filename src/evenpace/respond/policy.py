@@ -14,8 +14,23 @@ from evenpace.findings import Finding, Severity
 POLICIES = ("observe", "adapt", "restart")  # each may do what those before it may
 SURE = 0.8  # the confidence that an eviction takes
 SLOW = frozenset({"communication-slow", "non-communication-slow", "slow-throughput"})
+# What an audit finds of a cluster: no fault of a run.
+GAPS = frozenset(
+    {
+        "capacity-gap",
+        "checkpoint-gap",
+        "control-plane-gap",
+        "eviction-gap",
+        "health-check-gap",
+        "lost-capacity",
+        "monitoring-gap",
+        "node-drift",
+        "restart-gap",
+        "scheduling-gap",
+    }
+)
 # What the program or the whole job does: another node would do the same.
-NEVER_EVICTS = frozenset(
+NEVER_EVICTS = GAPS | frozenset(
     {
         "checkpoint-hang",
         "collective-desync",
