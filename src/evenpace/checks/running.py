@@ -68,7 +68,7 @@ def run(check: Check, snapshot: Snapshot, limit: float = LIMIT) -> Result:
 
 
 def unended() -> int:
-    """Count the checks that still run; between two audits, those that did not end when their time was over."""
+    """Count the checks that still run; between two audits, those that did not end in time."""
     return sum(thread.name.startswith(_THREAD) for thread in threading.enumerate())
 
 
