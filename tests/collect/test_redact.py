@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,50 @@ def test_a_kind_that_is_nested_too_deeply_is_unread_and_the_others_are_redacted(
     deep: Any = []
     for _ in range(2000):
         deep = [deep]
-    (found,) = redacted((of(pods=({"spec": deep},), nodes=({"kind": "Node"},)),), ())
-    assert found.kinds == {"nodes": ({"kind": "Node"},)}
+    (found,) = redacted((of(pods=({"spec": deep},), nodes=({"type": "x"},)),), ())
+    assert found.kinds == {"nodes": ({"type": "x"},)}
     assert found.unread["pods"] == Unread(Why.MALFORMED, "pods")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "2a00:4860:4860:1234:5678:9012:3456:7777",
+        "2a00:4860::8888",
+        "fd00:1234:5678:9012::/64",
+        "12:34:56:78:90:12",
+        "10.77.66.55",
+    ],
+)
+@pytest.mark.parametrize("around", ["{}", "[{}]:22", "no answer from {}.", "--to={} at 12:30:45"])
+def test_no_address_stays(address: str, around: str) -> None:
+    text = around.format(address)
+    pod = {"spec": {"args": [text]}, "status": {"message": text, "podIP": text}}
+    node = Node("n", ("DOWN",), reason=text)
+    slurm = Snapshot("slurm", "s", NOW, {"nodes": (node,)})
+    for found in redacted((of(pods=(pod,)), slurm), ()):
+        told = str(found.kinds)
+        assert not [part for part in re.split(r"[:./]+", address) if len(part) > 2 and part in told]
+        assert address not in told
+        assert ("12:30:45" in told) == ("12:30:45" in text)
+
+
+def test_the_size_of_a_long_network_stays() -> None:
+    node = {"spec": {"podCIDRs": ["fd00:1234::/64", "fd00:1234:0:1::/64"]}}
+    (found,) = redacted((of(nodes=(node,)),), ())
+    networks = [ip_network(one) for one in found.kinds["nodes"][0]["spec"]["podCIDRs"]]
+    assert [one.prefixlen for one in networks] == [64, 64]
+    assert len(set(networks)) == 2
+
+
+def test_kinds_and_groups_that_somebody_made_are_names() -> None:
+    owner = {"apiVersion": "zebra.example/v1", "kind": "ZebraRun", "name": "x"}
+    rule = {"apiGroups": ["zebra.example", "apps"], "resources": ["zebraruns", "pods"]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"ownerReferences": [owner]}}
+    made = {"binaryData": {"zebra": ""}, "spec": {"csi": {"volumeAttributes": {"zebra": "1"}}}}
+    (found,) = redacted((of(pods=(pod, {"rules": [rule]}, made)),), looked_for())
+    told = json.dumps(found.kinds)
+    assert "zebra" not in told.lower()
+    assert found.kinds["pods"][0]["kind"] == "Pod"
+    assert "apps" in told
+    assert '"pods"]' in told

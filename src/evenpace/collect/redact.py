@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import msgspec
@@ -19,12 +20,11 @@ from evenpace.collect.snapshot import Snapshot, Unread
 
 _LONGEST = 100_000  # characters of a text that are kept
 _FIRST = 198 << 24 | 18 << 16  # the first address of a range that nobody has
+_FIRST_LONG = 0x20010DB8 << 96  # the same of IPv6
 # What stands in these fields is said by Kubernetes and Slurm, not by whoever runs the cluster.
 _AS_IS = frozenset(
     {
         *(
-            "apiVersion",
-            "kind",
             "type",
             "status",
             "reason",
@@ -44,7 +44,7 @@ _AS_IS = frozenset(
             "fieldPath",
         ),
         *("kubeletVersion", "kubeProxyVersion", "containerRuntimeVersion", "verbs", "operations", "scope"),
-        *("apiGroups", "apiVersions", "resources", "qosClass", "volumeMode", "action", "whenDeleted"),
+        *("apiVersions", "qosClass", "volumeMode", "action", "whenDeleted"),
         *("states", "gres", "flags", "version", "os", "signal", "preempt_mode", "role"),
     }
 )
@@ -53,6 +53,7 @@ _REASONS = frozenset({"reason"})  # in Slurm, somebody wrote them
 _CHOSEN = frozenset(
     {
         *("labels", "annotations", "nodeSelector", "matchLabels", "selector", "data", "parameters"),
+        *("binaryData", "volumeAttributes", "rayStartParams"),
         *("capacity", "allocatable", "limits", "requests", "hard", "used"),
     }
 )
@@ -78,7 +79,14 @@ _PLAIN = re.compile(
     r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[eE][0-9]{1,3}|[numkMGTPE]i?|Ki|ms|s|m|h|d|%)?"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}(?:Z|[+-][0-9]{2}:?[0-9]{2})|[Tt]rue|[Ff]alse|"
 )
-_ADDRESS = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?(?![\w.])"
+_HEX = "[0-9A-Fa-f]{1,4}"
+_WITH_DOTS = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?(?!\w|\.\w)"
+# Of IPv6 and of network cards; a time of the day has fewer colons.
+_WITH_COLONS = (
+    rf"(?<![\w:.])(?:(?:{_HEX}:){{5,7}}{_HEX}|(?:{_HEX}:){{1,6}}(?::{_HEX}){{1,6}}|(?:{_HEX}:){{1,6}}:)"
+    r"(?:/[0-9]{1,3})?(?![\w:])"
+)
+_ADDRESS = f"{_WITH_DOTS}|{_WITH_COLONS}"
 _VERSION = r"(?<=:)v?[0-9]{1,4}(?:\.[0-9]{1,4}){1,3}(?![\w.])"
 _NUMBER = r"(?<![\w.\-/])[0-9]{1,12}(?:\.[0-9]{1,6})?(?:[KMGT]i?B?|ms|[smh%])?(?![\w.\-/])"
 _NAME = re.compile(rf"(?P<address>{_ADDRESS})|(?P<number>{_VERSION})|(?P<word>[^\W_]+)")
@@ -178,10 +186,11 @@ class _Redactor:
         """Return another address; of a network, the size stays."""
         if found not in self._addresses:
             _, slash, size = found.partition("/")
-            free = max(32 - int(size), 0) if slash else 0
-            made = (_FIRST + (len(self._addresses) << free)) >> free << free
-            octets = ".".join(str(made >> shift & 255) for shift in (24, 16, 8, 0))
-            self._addresses[found] = f"{octets}{slash}{size}"
+            long = ":" in found
+            free = max((128 if long else 32) - int(size), 0) if slash else 0
+            made = ((_FIRST_LONG if long else _FIRST) + (len(self._addresses) << free)) >> free << free
+            told = IPv6Address(made & (1 << 128) - 1) if long else IPv4Address(made & (1 << 32) - 1)
+            self._addresses[found] = f"{told}{slash}{size}"
         return self._addresses[found]
 
     def _public_word(self, word: str) -> str | None:
