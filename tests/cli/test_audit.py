@@ -187,3 +187,29 @@ def test_wrong_use_is_one_line(
 ) -> None:
     assert execute(cli, ["audit", *(part.format(empty=tmp_path) for part in arguments)]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_what_lies_where_a_snapshot_is_first_written_is_neither_followed_nor_kept(dump: Path) -> None:
+    precious = dump / "precious"
+    precious.write_text("kept", "utf-8")
+    (dump / ".linked.json.part").symlink_to(precious)
+    (dump / ".open.json.part").write_text("", "utf-8")
+    (dump / ".open.json.part").chmod(0o666)
+    for name in ("linked.json", "open.json"):
+        assert execute(cli, ["audit", "--from", str(dump), "--save", str(dump / name), *SETTING]) == 1
+        assert (dump / name).lstat().st_mode & 0o7777 == 0o600
+    assert precious.read_text("utf-8") == "kept"
+    assert not list(dump.glob(".*.part"))
+
+
+def test_the_answer_is_not_written_over_what_was_named_besides(
+    dump: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, script = str(dump / "kept.json"), dump / "train.sbatch"
+    script.write_text("#!/bin/sh\n", "utf-8")
+    named = ["--from", str(dump), "--save", kept, "--job-script", str(script), *SETTING]
+    for output in (kept, str(script)):
+        assert execute(cli, ["audit", *named, "--output", output]) == 2
+        assert "choose another --output" in capsys.readouterr().err
+    assert script.read_text("utf-8") == "#!/bin/sh\n"
+    assert (dump / "kept.json").read_bytes().startswith(b"[")

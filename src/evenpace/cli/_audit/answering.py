@@ -39,7 +39,8 @@ def run(source: Source, ids: Sequence[str], asked: Asked) -> int:
         snapshots = snapshots_of(source, wanted)
     results = tuple(watched(snapshots, wanted))
     audit = audit_of(snapshots, results, asked.lang, decisions, earlier)
-    _show(audit, asked.form, file, [one for one in (source.origin, asked.suppress) if one and one.is_file()])
+    named = (source.origin, source.kubeconfig, source.save, asked.suppress, *source.job_scripts)
+    _show(audit, asked.form, file, [one for one in named if one and one.is_file()])
     return 1 if fails(audit, asked.fail_on) else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from evenpace.checks.words import looked_for
@@ -27,10 +28,13 @@ def save(snapshots: Sequence[Snapshot], file: Path, origin: Path | None) -> None
         raise Problem(f"{file} is what is audited; choose another --save")
     part = file.with_name(f".{file.name}.part")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        part.unlink(missing_ok=True)  # what somebody left there keeps its mode, or leads elsewhere
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
             for piece in encoded(tuple(map(without_secrets, snapshots))):
                 out.write(piece)
         part.replace(file)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise Problem(f"cannot write {file}: {error.strerror}; choose another --save") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
