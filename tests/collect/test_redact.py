@@ -188,3 +188,13 @@ def test_kinds_and_groups_that_somebody_made_are_names() -> None:
     assert found.kinds["pods"][0]["kind"] == "Pod"
     assert "apps" in told
     assert '"pods"]' in told
+
+
+def test_the_place_of_a_file_that_could_not_be_read_is_not_told() -> None:
+    unread = {
+        "gres.conf": Unread(Why.FORBIDDEN, "/etc/zebra/gres.conf"),
+        "jobs": Unread(Why.TIMEOUT, "squeue --all --json"),
+    }
+    (found,) = redacted((Snapshot("slurm", "s", NOW, {}, unread),), looked_for())
+    assert "zebra" not in found.unread["gres.conf"].what
+    assert found.unread["jobs"].what == "squeue --all --json"

@@ -114,9 +114,13 @@ class _Redactor:
     def snapshot(self, snapshot: Snapshot) -> Snapshot:
         """Return a snapshot under pseudonyms; reasons lose their details, which quote the server."""
         snapshot = walked(snapshot, self._kind)
-        unread = {kind: Unread(one.why, one.what) for kind, one in snapshot.unread.items()}
-        partly = {kind: Unread(one.why, one.what) for kind, one in snapshot.partly.items()}
+        unread = {kind: self._reason(one) for kind, one in snapshot.unread.items()}
+        partly = {kind: self._reason(one) for kind, one in snapshot.partly.items()}
         return replace(snapshot, source="redacted", unread=unread, partly=partly)
+
+    def _reason(self, one: Unread) -> Unread:
+        what = self._replaced(one.what, _LETTERS) if self._slurm else one.what  # of Slurm it may be a file
+        return Unread(one.why, what)
 
     def _kind(self, kind: str, value: Any) -> Any:
         self._done.clear()  # by what is held in memory, and what is made here is not held for long
