@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from evenpace.report.applied import applications, pauses
+from evenpace.report.applied import applications, pauses, stretches
 from evenpace.report.story import tell
 from evenpace.watch import events as ev
 
@@ -24,6 +24,21 @@ def test_another_plan_of_a_strategy_is_another_application() -> None:
         tell([adapted(10, "apply", 5, counts=[1, 3]), adapted(20, "apply", 9, counts=[2, 2])])
     )
     assert [(one.step, one.end_step, one.end) for one in plans] == [(5, 9, 20.0), (9, None, None)]
+
+
+def test_plans_that_follow_each_other_are_one_stretch() -> None:
+    again = [adapted(20, "apply", 9), adapted(30, "revert", 12), adapted(40, "apply", 15)]
+    one, other = stretches(applications(tell([adapted(10, "apply", 5), *again])))
+    assert [plan.step for plan in one] == [5, 9]
+    assert [plan.step for plan in other] == [15]
+
+
+def test_the_same_step_of_another_start_is_no_continuation() -> None:
+    later = ev.Adapted(
+        time=ev.stamp(40), incarnation=1, strategy="micro-batches", action="apply", step=9, pause=0.0
+    )
+    events = [adapted(10, "apply", 5), adapted(20, "revert", 9), later]
+    assert len(stretches(applications(tell(events)))) == 2
 
 
 def test_what_failed_changes_nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from evenpace.report.story import Story
@@ -85,6 +85,23 @@ def _finding(story: Story, at: float, event: Adapted) -> int | None:
         return max(decided, key=lambda entry: entry[0])[1]
     raised = [one for one in story.findings.values() if one.onset <= at < (one.closed or at + 1.0)]
     return max(raised, key=lambda one: one.onset).id if raised else None
+
+
+def stretches(plans: Iterable[Application]) -> list[tuple[Application, ...]]:
+    """Join plans of one strategy that follow each other without a break, in the order of their begin."""
+    found: list[list[Application]] = []
+    for one in plans:
+        open_ends = [run for run in found if _follows(run[-1], one)]
+        if open_ends:
+            open_ends[-1].append(one)
+        else:
+            found.append([one])
+    return [tuple(run) for run in found]
+
+
+def _follows(before: Application, one: Application) -> bool:
+    where = (before.strategy, before.incarnation, before.end_step)
+    return where == (one.strategy, one.incarnation, one.step)
 
 
 def pauses(story: Story, incarnation: int) -> Iterator[tuple[float, float]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from evenpace.report.applied import Application, applications
+from collections.abc import Sequence
+
+from evenpace.report.applied import Application, applications, stretches
 from evenpace.report.balance import Balance, balance_of
 from evenpace.report.story import Raised, Story
 from evenpace.respond.telling import figures, strategy
@@ -12,23 +14,63 @@ from evenpace.terms.spelling import duration, line
 from evenpace.watch import events as ev
 
 _ACTIONS = ("none", "restart", "would-restart", "give-up", "adapt", "revert", "would-adapt")
+_SPANS = 3  # of one strategy that a sentence names
 
 
 def answer(story: Story, raised: Raised, lang: str) -> str:
     """Say what was done about a finding, and what that cost and brought; empty where nothing was decided."""
     mine = [one for one in applications(story) if one.finding == raised.id]
     decision = story.decision_for(raised.id)
-    parts = [applied(one, lang) for one in mine]
+    by_strategy = {name: [one for one in mine if one.strategy == name] for name in (m.strategy for m in mine)}
+    parts = [applied(plans, lang) for plans in by_strategy.values()]
     if decision and (not mine or decision.action not in ("adapt", "revert", "none")):
         parts.append(deed(decision, lang))
     balance = balance_of(story, raised) if mine else None
     return ", ".join(filter(None, [*parts, brought(balance, lang) if balance else ""]))
 
 
-def applied(one: Application, lang: str) -> str:
-    """Say which strategy was in force, and from which step to which."""
-    key = "report-applied" if one.end_step is not None else "report-applied-open"
-    return say(key, lang, strategy=strategy(one.strategy, lang), first=one.step, last=one.end_step)
+def in_force(story: Story, lang: str) -> list[str]:
+    """Say what is in force now, each with since when, and what the answers to its finding brought so far."""
+    texts = []
+    for plans in stretches(applications(story)):
+        if plans[-1].end is not None:
+            continue
+        raised = None if (number := plans[-1].finding) is None else story.findings.get(number)
+        balance = balance_of(story, raised) if raised else None
+        parts = [applied(plans, lang), brought(balance, lang) if balance else ""]
+        texts.append(", ".join(filter(None, parts)))
+    return texts
+
+
+def applied(plans: Sequence[Application], lang: str) -> str:
+    """Say from which step to which a strategy was in force, and under how many plans, if several at once."""
+    found = stretches(plans)
+    ends = [(one[0].step, one[-1].end_step) for one in found]
+    text = _spans(ends, strategy(plans[0].strategy, lang), lang)
+    many = len(plans) > len(found)
+    return say("report-applied-plans", lang, applied=text, count=len(plans)) if many else text
+
+
+def _spans(ends: list[tuple[int, int | None]], name: str, lang: str) -> str:
+    (first, last), *more = ends
+    if last is None and not more:
+        return say("report-applied-open", lang, strategy=name, first=first)
+    if len(ends) > _SPANS:
+        return _with_breaks(ends, name, lang)
+    restart = say("report-span-restart", lang)
+    text = say("report-span", lang, first=first, last=restart if last is None else last)
+    for place, (first, last) in enumerate(more, 2):
+        still = last is None and place == len(ends)
+        key = "report-span-open" if still else "report-span-more"
+        text = say(key, lang, earlier=text, first=first, last=restart if last is None else last)
+    return say("report-applied", lang, strategy=name, spans=text)
+
+
+def _with_breaks(ends: list[tuple[int, int | None]], name: str, lang: str) -> str:
+    """Say only when a strategy came and went first and last, where it did so often."""
+    (first, _), (_, last) = ends[0], ends[-1]
+    whole = _spans([(first, last)], name, lang)
+    return say("report-applied-breaks", lang, applied=whole, count=len(ends) - 1)
 
 
 def brought(balance: Balance, lang: str) -> str:

@@ -9,9 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from evenpace.report.applied import applications
 from evenpace.report.balance import under
-from evenpace.report.deeds import answer, applied, deed, reasoned
+from evenpace.report.deeds import deed, in_force, reasoned
 from evenpace.report.iterations import WorkerMeans, ceiling
 from evenpace.report.lanes import letters
 from evenpace.report.story import Incarnation, Story
@@ -142,12 +141,8 @@ def _latest(story: Story, lang: str) -> list[tuple[str, str]]:
         at, decision = story.decisions[-1]
         words = reasoned if decision.strategy else deed
         rows.append((say("report-kind-decision", lang), f"{clock(at)} {words(decision, lang)}"))
-    in_force = [one for one in applications(story) if one.end is None]
-    for one in in_force[-_STRATEGIES:]:
-        raised = story.findings.get(one.finding) if one.finding is not None else None
-        text = answer(story, raised, lang) if raised else applied(one, lang)
-        rows.append((say("report-live-in-force", lang), text))
-    return rows
+    label = say("report-live-in-force", lang)
+    return [*rows, *((label, text) for text in in_force(story, lang)[-_STRATEGIES:])]
 
 
 def _shares(current: Incarnation, width: int, rows: int) -> Table:
