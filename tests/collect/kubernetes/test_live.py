@@ -384,3 +384,9 @@ def test_whatever_a_server_says_each_kind_is_read_or_has_a_reason(
     with Scripted(script) as server:
         snapshot = reading(server)
     assert snapshot.kinds.keys() | snapshot.unread.keys() == set(KINDS)
+
+
+def test_a_server_of_something_else_is_a_problem_and_no_cluster_without_gaps(reading: Reading) -> None:
+    with Scripted(lambda path, _: (404, b"not here")) as server:
+        with pytest.raises(Problem, match="serves no API of Kubernetes"):
+            reading(server)

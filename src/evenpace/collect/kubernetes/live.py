@@ -24,6 +24,7 @@ MOST = 500_000  # objects of a kind
 _WORKERS = 4
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _LONG = ("pods", "events", "nodes")
+_NO_GROUPS = {(Why.ABSENT, "get /apis")}  # which every server of Kubernetes has
 
 
 def read(
@@ -102,11 +103,16 @@ def _version(transport: Transport, crew: Crew) -> str | None:
 
 
 def _known_to_us(transport: Transport, where: Mapping[str, Place | Unread]) -> None:
-    """Raise Problem where the server does not know who asks: there is nothing to be read then."""
+    """Raise Problem where the server does not know who asks, or is another's: nothing is to be read then."""
     unread = [one for one in where.values() if isinstance(one, Unread)]
     if where and len(unread) == len(where) and all(one.detail.startswith(UNKNOWN) for one in unread):
         raise Problem(
             f"{transport.server} does not accept the credentials ({unread[0].detail}); log in again"
+        )
+    if unread and len(unread) == len(where) and {(one.why, one.what) for one in unread} == _NO_GROUPS:
+        raise Problem(
+            f"{transport.server} serves no API of Kubernetes ({unread[0].detail});"
+            " see `server` in the kubeconfig"
         )
 
 
