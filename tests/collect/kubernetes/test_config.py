@@ -171,7 +171,14 @@ def test_a_plug_in_gives_the_token_and_is_told_what_is_asked(tmp_path: Path, ver
 
 
 @pytest.mark.parametrize(
-    "code", ["import sys; sys.exit('login first')", "print('no json')", "print('{}')", "print('[]')"]
+    "code",
+    [
+        "import sys; sys.exit('login first')",
+        "print('no json')",
+        "print('{}')",
+        "print('[]')",
+        "print('[' * 200_000)",
+    ],
 )
 def test_a_plug_in_that_fails_is_one_clear_line(tmp_path: Path, code: str) -> None:
     asked = {"apiVersion": "client.authentication.k8s.io/v1", "command": plug_in(tmp_path, code)}
