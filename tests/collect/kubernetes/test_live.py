@@ -387,6 +387,6 @@ def test_whatever_a_server_says_each_kind_is_read_or_has_a_reason(
 
 
 def test_a_server_of_something_else_is_a_problem_and_no_cluster_without_gaps(reading: Reading) -> None:
-    with Scripted(lambda path, _: (404, b"not here")) as server:
-        with pytest.raises(Problem, match="serves no API of Kubernetes"):
-            reading(server)
+    refusal = pytest.raises(Problem, match="serves no API of Kubernetes")
+    with Scripted(lambda path, _: (404, b"not here")) as server, refusal:
+        reading(server)
