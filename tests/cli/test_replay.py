@@ -118,6 +118,21 @@ def test_a_run_is_shown_beside_what_was_said(run: Path, capfd: pytest.CaptureFix
     assert [spell["ranks"] for spell in page["replay"]["detector"]] == [[2]]
 
 
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [("en", "; the log holds no price of a restart"), ("ko", ". 로그에 재시작 비용 기록 없음")],
+)
+def test_a_run_whose_decisions_weigh_no_restart_lacks_its_price_only(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], lang: str, text: str
+) -> None:
+    costs = {"none": 0.0, "micro-batches": 0.3}
+    decision = ev.Decision(
+        time=ev.stamp(1100), incarnation=0, policy="adapt", action="none", reason="", costs=costs
+    )
+    assert evenpace(log_of(tmp_path / "run", [*iterations(140, slowed), decision]), "--lang", lang) == 0
+    assert text in capfd.readouterr().out
+
+
 def test_a_healthy_run_names_nobody(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert evenpace(log_of(tmp_path / "run", iterations(100, steady))) == 0
     out = capfd.readouterr().out

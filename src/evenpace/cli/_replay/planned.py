@@ -54,8 +54,17 @@ def _of_run(found: Replay, lang: str) -> list[str]:
             for plan in known
         ]
         if not known:
-            said.append(say("replay-plan-run-unknown", lang, lost=duration(spell.lost), **place))
+            plan = say("replay-plan-run-unknown", lang, lost=duration(spell.lost), **place)
+            said.append(_unpriced(found, plan, lang))
     return said
+
+
+def _unpriced(found: Replay, plan: str, lang: str) -> str:
+    """Add that no decision of the run weighed a restart, where none did."""
+    decisions = found.recording.decisions if found.recording else ()
+    if any("restart" in decision.costs for decision in decisions):
+        return plan
+    return say("replay-plan-run-unpriced", lang, plan=plan)
 
 
 def _when(plan: Plan, lost: float, lang: str) -> str:
