@@ -76,6 +76,22 @@ def test_in_korean(slow: Path, run: Path, capfd: pytest.CaptureFixture[str]) -> 
     assert "때문에 iteration" in capfd.readouterr().out
 
 
+def test_advice_and_what_is_missing_are_told_as_in_json(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    one_stage = trace(Job(stages=1, work=lambda d, s, t, m: 2.0 if d == 1 else 1.0))
+    path = write(tmp_path / "trace.csv", one_stage)
+    for lang in ("en", "ko"):
+        assert evenpace(path, "--lang", lang, "--format", "json") == 0
+        findings = json.loads(capfd.readouterr().out)["findings"]
+        assert evenpace(path, "--lang", lang) == 0
+        out = capfd.readouterr().out
+        assert findings[0]["missing"]
+        for finding in findings:
+            for text in (*(one["text"] for one in finding["advice"]), *finding["missing"]):
+                assert out.count(text) == 1
+
+
 @pytest.mark.parametrize("width", [60, 120])
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_no_line_is_wider_than_the_terminal(

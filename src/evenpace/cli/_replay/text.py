@@ -11,6 +11,7 @@ from rich.text import Text
 
 from evenpace.cli._replay.beside import beside
 from evenpace.cli._replay.planned import decided, planner
+from evenpace.diagnose.retelling import retold
 from evenpace.report.text import pairs
 from evenpace.simulate.detecting import Spell
 from evenpace.simulate.finding import verdict_of, who
@@ -31,6 +32,8 @@ def print_replay(found: Replay, console: Console, lang: str, top: int) -> None:
 def _page(found: Replay, lang: str, top: int) -> Iterator[RenderableType]:
     yield Text(say("replay-title", lang, source=line(found.source)), style="dim")
     yield from _verdict(found, lang)
+    if known := _known(found, lang):
+        yield pairs(known)
     yield Text()
     rows = [(say("replay-read", lang), _read(found, lang)), *_left_out(found, lang)]
     if found.recording is None:
@@ -68,6 +71,15 @@ def _verdict(found: Replay, lang: str) -> Iterator[Text]:
         yield Text(line(finding.sentence(lang)), style="bold")
     if not found.findings:
         yield Text(f"{say('replay-detector', lang)}: {say('replay-detector-nothing', lang)}.", style="bold")
+
+
+def _known(found: Replay, lang: str) -> list[tuple[str, str]]:
+    """Return what to do about the findings, and what would make them surer; nothing said twice."""
+    told = [retold(finding, lang) for finding in found.findings]
+    advice = dict.fromkeys(one.text for finding in told for one in finding.advice)
+    missing = dict.fromkeys(text for finding in told for text in finding.missing)
+    rows = (("advice", advice), ("missing", missing))
+    return [(say(f"report-{key}", lang), "\n".join(map(line, texts))) for key, texts in rows if texts]
 
 
 def _read(found: Replay, lang: str) -> str:
