@@ -92,6 +92,20 @@ def test_advice_and_what_is_missing_are_told_as_in_json(
                 assert out.count(text) == 1
 
 
+@pytest.mark.parametrize("width", [44, 55, 64, 76])
+def test_tables_lose_no_letter_of_korean(
+    slow: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for path in (slow, log_of(tmp_path / "run", iterations(100, steady))):
+        assert evenpace(path, "--lang", "ko") == 0
+        assert "…" not in capfd.readouterr().out
+
+
 @pytest.mark.parametrize("width", [60, 120])
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_no_line_is_wider_than_the_terminal(

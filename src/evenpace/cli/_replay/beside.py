@@ -26,7 +26,7 @@ def beside(found: Replay, lang: str) -> Table:
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for column in ("start", "onset", "relief", "lost", "said", "who"):
         justify: Literal["left", "right"] = "left" if column in ("said", "who") else "right"
-        made.add_column(say(f"replay-col-{column}", lang), justify=justify)
+        made.add_column(say(f"replay-col-{column}", lang), justify=justify, overflow="fold")
     rows = [*_today(found, lang), *(_then(found.recording, lang) if found.recording else ())]
     for start, onset, today, relief, lost, name in sorted(rows):
         said = say("replay-today" if today else "replay-then", lang)

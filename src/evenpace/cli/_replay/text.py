@@ -170,7 +170,7 @@ def _table(columns: Sequence[str], lang: str) -> Table:
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for column in columns:
         justify: Literal["left", "right"] = "left" if column == "type" else "right"
-        made.add_column(say(f"replay-col-{column}", lang), justify=justify)
+        made.add_column(say(f"replay-col-{column}", lang), justify=justify, overflow="fold")
     return made
 
 
