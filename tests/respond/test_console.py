@@ -66,7 +66,8 @@ NARROWED = ev.Narrowed(
         (
             decided("adapt", strategy="micro-batches", **NUMBERS),
             "slow job, applying micro-batches: because"
-            " (lost so far 2 s; goes on losing: micro-batches 10% after 500 ms, waiting 30%)",
+            " (lost so far 2 s; while it stays slow, each choice still loses part of the time:"
+            " micro-batches 10% plus 500 ms once, waiting 30%)",
         ),
         (
             decided("would-adapt", strategy="topology"),

@@ -88,8 +88,12 @@ def test_the_numbers_of_a_decision() -> None:
         rates={"none": 0.25, "topology": 0.05},
     )
     assert telling.figures(decision, "en") == (
-        "lost so far 3 s; goes on losing: waiting 25%, topology 5% after 2 s, restart 1 min 30 s once"
+        "lost so far 3 s; while it stays slow, each choice still loses part of the time:"
+        " waiting 25%, topology 5% plus 2 s once, restart 1 min 30 s once"
     )
-    assert telling.figures(decision, "ko")
+    assert telling.figures(decision, "ko") == (
+        "지금까지 손실 3 s; 느린 상태가 이어질 때 선택별로 계속 잃는 시간의 비율:"
+        " 대기 25%, topology 변경 5%(1회 비용 2 s), 재시작 1회 1 min 30 s"
+    )
     plain = ev.Decision(time="t", incarnation=0, policy="p", action="none", reason="")
     assert telling.figures(plain, "en") == ""
