@@ -126,3 +126,26 @@ def test_a_server_that_is_gone_is_one_clear_line(
     server.__exit__()
     assert execute(cli, ["audit", *CHECK]) == 2
     assert "cannot read http://127.0.0.1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("status", [302, 403, 500])
+def test_a_server_that_gives_nothing_is_no_clean_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: int
+) -> None:
+    with Scripted(lambda path, _: (status, b"{}")) as server:
+        file = tmp_path / "config"
+        file.write_text(kubeconfig(server.url, {"token": "t"}), "utf-8")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        told = execute(cli, ["audit", "--kubeconfig", str(file), *CHECK])
+    error = capsys.readouterr().err.strip()
+    assert (told, error.count("\n")) == (0 if status == 403 else 2, 0)
+
+
+def test_a_snapshot_does_not_replace_the_kubeconfig(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = config.rename(tmp_path / "kube.json")
+    before = named.read_bytes()
+    assert execute(cli, ["audit", "--kubeconfig", str(named), "--save", str(named), *CHECK]) == 2
+    assert "is read by this audit" in capsys.readouterr().err
+    assert named.read_bytes() == before

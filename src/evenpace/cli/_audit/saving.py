@@ -20,12 +20,12 @@ def nameless(snapshots: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     return redacted(tuple(map(without_secrets, snapshots)), looked_for())
 
 
-def save(snapshots: Sequence[Snapshot], file: Path, origin: Path | None) -> None:
-    """Write the snapshots, without secrets, for the user's eyes alone; raises Problem."""
+def save(snapshots: Sequence[Snapshot], file: Path, inputs: Sequence[Path]) -> None:
+    """Write the snapshots, without secrets, for the user alone, onto none of `inputs`; raises Problem."""
     if file.suffix != ".json":
         raise Problem(f"a snapshot is JSON; name it {file.name}.json")
-    if origin is not None and origin.exists() and file.exists() and file.samefile(origin):
-        raise Problem(f"{file} is what is audited; choose another --save")
+    if file.exists() and any(one.exists() and file.samefile(one) for one in inputs):
+        raise Problem(f"{file} is read by this audit; choose another --save")
     part = file.with_name(f".{file.name}.part")
     try:
         part.unlink(missing_ok=True)  # what somebody left there keeps its mode, or leads elsewhere

@@ -45,7 +45,8 @@ def snapshots_of(source: Source, checks: Sequence[Check]) -> tuple[Snapshot, ...
     if source.redact:
         found = saving.nameless(found)
     if source.save is not None:
-        saving.save(found, source.save, source.origin)
+        inputs = (source.origin, source.kubeconfig, *source.job_scripts)
+        saving.save(found, source.save, [one for one in inputs if one])
     return found
 
 
