@@ -35,7 +35,7 @@ def check(cluster: Cluster) -> Iterator[Answer]:
             else:
                 told = tuple(evidence(node, "spec", field) for field in ("unschedulable", "taints"))
                 began = since.isoformat() if since else None
-                yield Gap(subject(node), told, {"since": began or "?"}, began)
+                yield Gap(subject(node), told, since=began)
 
 
 def _known(node: Object) -> bool:
