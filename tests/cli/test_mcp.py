@@ -73,3 +73,12 @@ def test_a_token_is_asked_for_where_one_is_set() -> None:
 def test_an_empty_context_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(cli, ["mcp", "--context", ""]) == 2
     assert "--context is empty" in capsys.readouterr().err
+
+
+def test_a_context_that_is_not_there_is_said_at_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "config"
+    config.write_text('{"contexts": [{"name": "lab", "context": {"cluster": "c"}}], "clusters": []}', "utf-8")
+    assert execute(cli, ["mcp", "--context", "prod", "--kubeconfig", str(config)]) == 2
+    assert "lab" in capsys.readouterr().err

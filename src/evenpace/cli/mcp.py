@@ -8,7 +8,7 @@ import click
 
 from evenpace.errors import Problem
 
-INSTALL = "agents need the MCP package: pip install 'evenpace[mcp]'"
+INSTALL = "agents need the MCP package: pip install '.[mcp]' in a clone of evenpace"
 
 
 @click.command("mcp")
@@ -49,6 +49,10 @@ def command(
         from evenpace.mcp.server import build
     except ModuleNotFoundError as error:
         raise Problem(INSTALL) from error
+    if context is not None:
+        from evenpace.collect.kubernetes.config import access
+
+        access(kubeconfig, context)  # said now where there is no such context, not at the first question
     server = build(Reach(context, kubeconfig, slurm, paths, callers_name=port is None))
     if port is None:
         server.run("stdio")
