@@ -30,7 +30,11 @@ WRITING_MODULES = {
     "http",
     "ssl",
     "asyncio",
+    *("zipfile", "tarfile", "ftplib", "smtplib", "xmlrpc", "webbrowser", "pty"),
+    *("httpx", "httpx2", "lightkube", "requests", "aiohttp", "websockets", "paramiko"),
 }
+# What a check may import beside evenpace: nothing that reaches out.
+PURE = {"__future__", "collections", "datetime", "ipaddress", "itertools", "math", "re", "statistics"}
 WRITING_CALLS = {
     *(
         "write",
@@ -134,7 +138,8 @@ def writing(node: ast.Call) -> bool:
         return len(node.args) == 1 and not node.keywords and ast.unparse(called.value) not in OWN_REPLACE
     if called.attr == "remove":
         return of_os(called)
-    return called.attr in WRITING_CALLS
+    starts = of_os(called) and called.attr.startswith(("exec", "spawn", "posix_spawn", "fork"))
+    return starts or called.attr in WRITING_CALLS
 
 
 def of_os(called: ast.expr) -> bool:
@@ -171,6 +176,8 @@ def reads_only(node: ast.Call, position: int) -> bool:
         ("ranks.remove(3)", False),
         ("os.remove(path)", True),
         ("process.kill()", True),
+        ("os.posix_spawnp('scontrol', [], {})", True),
+        ("os.execl('/bin/sh', 'sh')", True),
     ],
 )
 def test_a_writing_call_is_recognised(code: str, writes: bool) -> None:
@@ -181,7 +188,13 @@ def test_a_writing_call_is_recognised(code: str, writes: bool) -> None:
 
 READING = ("checks", "collect", "detect", "diagnose", "library", "mcp")
 # Where the audit meets the world, and the module it needs for that; what they may send has its own tests.
-DOORS = {"collect/kubernetes/transport.py": {"ssl"}, "collect/slurm/commands.py": {"subprocess"}}
+DOORS = {
+    "collect/kubernetes/config.py": {"lightkube"},  # reads kubeconfigs
+    "collect/kubernetes/transport.py": {"ssl", "httpx2", "lightkube"},
+    "collect/slurm/commands.py": {"subprocess"},
+}
+# Where a module is imported by its name: our own judges and checks, found by path.
+NAMED = {"checks/catalogue.py", "diagnose/engine.py"}
 # The door to Slurm's commands ends the command that it started itself, when its time or its size is over.
 OWN_CHILD = {("collect/slurm/commands.py", "process.kill")}
 
@@ -198,6 +211,21 @@ def test_reading_rooms_cannot_write(path: Path) -> None:
         if isinstance(node, ast.Call) and writing(node)
     ]
     assert [(call, line) for call, line in found if (name(path), call) not in OWN_CHILD] == []
+    by_name = [node.lineno for node in ast.walk(tree(path)) if imports_by_name(node)]
+    assert by_name == [] or name(path) in NAMED
+
+
+def imports_by_name(node: ast.AST) -> bool:
+    """Tell whether a node imports what a string says, whatever that is."""
+    called = node.func if isinstance(node, ast.Call) else None
+    named = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return named in {"import_module", "__import__"}
+
+
+@pytest.mark.parametrize("path", [p for p in within("checks") if p.name == "check.py"], ids=name)
+def test_a_check_only_reckons(path: Path) -> None:
+    modules = {module.split(".")[0] for module, _ in imports(path)}
+    assert modules <= PURE | {"evenpace"}
 
 
 def own(path: Path) -> set[Path]:
