@@ -98,17 +98,6 @@ def job(slurm: RealSlurm, *options: str) -> Iterator[str]:
         slurm.until(lambda: slurm.idle() == NODES)
 
 
-def fewer_configured(slurm: RealSlurm) -> Iterator[None]:
-    """Say in slurm.conf that a node has fewer GPUs than its peers."""
-    for count in ({"gpu6": len(DEVICES) - 1}, {}):
-        slurm.end("gpu6")
-        slurm.configured = slurm.devices = count
-        slurm.start_node("gpu6")
-        slurm.set({}, restart=True)
-        if count:
-            yield
-
-
 def written(name: str, bad: str, good: str) -> Callable[[RealSlurm], Iterator[None]]:
     """Return what puts another text in the place of a program of the cluster."""
 
@@ -160,7 +149,6 @@ GAPS: dict[str, Seeded] = {
     "dead_node_noticed_late": Seeded({"SlurmdTimeout": "3600"}),
     "gpu_hours_not_accounted": Seeded({"AccountingStorageTRES": None}, restart=True),
     "gres_below_configured": Seeded(act=fewer_gpus),
-    "gres_differs_in_partition": Seeded(act=fewer_configured),
     "health_check_ignores_gpus": Seeded(
         act=written("health.sh", "#!/bin/sh\ndf /scratch || exit 1\n", HEALTH)
     ),

@@ -220,7 +220,14 @@ class RealSlurm:
         files = [f"--{kind}-file={place}/munged.{kind}" for kind in ("pid", "log", "seed")]
         socket_ = place / "munge.sock"
         self.spawn(
-            "munged", "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={socket_}", *files
+            "munged",
+            "munged",
+            "--foreground",
+            "--force",
+            "--num-threads=10",
+            f"--key-file={key}",
+            f"--socket={socket_}",
+            *files,
         )
         self.until(socket_.exists)
 

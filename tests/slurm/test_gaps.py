@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
 # Not made in a real Slurm, but in fixtures only.
 UNSEEDED = {
     "checkpoints_too_rare": "takes failures of hours in the accounting",
+    "gres_differs_in_partition": "a node that registers with other GPUs than configured drains itself",
     "node_version_drift": "takes a slurmd of another version",
     "repeated_offender": "takes failures of hours in the accounting",
     "signal_before_limit_missing": "takes a script that Slurm does not give back",
