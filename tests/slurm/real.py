@@ -56,7 +56,6 @@ class RealSlurm:
         self.folder = folder
         self.environment = {**os.environ, "PATH": SEARCH, "SLURM_CONF": str(folder / "etc" / "slurm.conf")}
         self.devices: dict[str, int] = {}  # how many GPUs a node finds, where not all
-        self.configured: dict[str, int] = {}  # how many slurm.conf says, where not all
         self.environment["MYSQL_UNIX_PORT"] = str(folder / "db.sock")
         self._host = socket.gethostname().partition(".")[0]
         self._ports = free_ports(NODES + 2)
@@ -200,7 +199,7 @@ class RealSlurm:
     def _hardware(self) -> list[str]:
         nodes = [
             f"NodeName=gpu{number + 1} NodeHostname={self._host} NodeAddr=127.0.0.1 Port={port} CPUs=8"
-            f" RealMemory=1000 Gres=gpu:h200:{self.configured.get(f'gpu{number + 1}', len(DEVICES))}"
+            f" RealMemory=1000 Gres=gpu:h200:{len(DEVICES)}"
             " State=UNKNOWN"
             for number, port in enumerate(self._ports[2:])
         ]
