@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
+from evenpace.collect.facts import Facts
 from evenpace.collect.slurm.model import Job, Node, Partition, PastJob, Reservation, Script
-from evenpace.collect.snapshot import Snapshot, Unread
 
 _DAYS = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,6})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 _NUMBER = re.compile(r"\[[0-9]{1,3}\]$")
@@ -17,22 +15,8 @@ _UNLIMITED = ("INFINITE", "UNLIMITED")
 _UNSET = ("", "(null)", "n/a", "none")
 
 
-class Slurm:
+class Slurm(Facts):
     """Give a check what was read; a kind that its check.toml does not name raises LookupError."""
-
-    def __init__(self, snapshot: Snapshot, kinds: Collection[str]) -> None:
-        self._snapshot = snapshot
-        self._kinds = frozenset(kinds)
-
-    @property
-    def now(self) -> datetime:
-        """Return the time at which the cluster was read."""
-        return self._snapshot.taken
-
-    @property
-    def version(self) -> str | None:
-        """Return Slurm's version, such as `24.11.5`, where it is known."""
-        return self._snapshot.version
 
     @cached_property
     def config(self) -> Settings:
@@ -72,19 +56,6 @@ class Slurm:
     def written(self, kind: str) -> str:
         """Return a kind that is kept as text (`topology`, `gres.conf`)."""
         return str(self._read(kind, ""))
-
-    def reason(self, kind: str) -> Unread | None:
-        """Return why a declared kind was not read; None where it was."""
-        self._declared(kind)
-        return self._snapshot.reason(kind)
-
-    def _read(self, kind: str, empty: Any) -> Any:
-        self._declared(kind)
-        return self._snapshot.kinds.get(kind, empty)
-
-    def _declared(self, kind: str) -> None:
-        if kind not in self._kinds:
-            raise LookupError(f"check.toml does not name the kind {kind}")
 
 
 class Settings:
