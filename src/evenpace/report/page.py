@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,14 @@ def templates(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def dressed(*sheets: Path) -> dict[str, str]:
+    """Return `style` and `policy` of a page without scripts: these sheets, and nothing from elsewhere."""
+    style = "".join(sheet.read_text("utf-8") for sheet in sheets)
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return {"style": Markup(style), "policy": policy}  # noqa: S704  our own files
 
 
 def harmless(data: Any) -> Markup:

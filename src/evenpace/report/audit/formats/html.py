@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 from jinja2 import Environment
@@ -15,7 +13,7 @@ from evenpace.checks.telling import reason
 from evenpace.report.answer.html import TEMPLATES as OF_ANSWERS
 from evenpace.report.audit import Audit
 from evenpace.report.audit.groups import beside, groups, sources, undecided, verdict
-from evenpace.report.page import templates
+from evenpace.report.page import dressed, templates
 from evenpace.terms import say
 from evenpace.terms.spelling import line
 
@@ -28,16 +26,13 @@ MOST_SUBJECTS = 200  # of a check on the page
 
 def render(audit: Audit) -> str:
     """Render the page."""
-    style = "".join(path.read_text("utf-8") for path in (OF_ANSWERS / "answer.css", _TEMPLATES / "audit.css"))
-    digest = b64encode(sha256(style.encode()).digest()).decode()
     return (
         _environment()
         .get_template("audit.html.j2")
         .render(
             lang=audit.lang,
             t=lambda key, **details: say(key, audit.lang, **details),
-            style=Markup(style),  # noqa: S704  our own files
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+            **dressed(OF_ANSWERS / "answer.css", _TEMPLATES / "audit.css"),
             sources=sources(audit),
             verdict=verdict(audit),
             failing=bool(audit.failing()),
