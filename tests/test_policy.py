@@ -191,12 +191,16 @@ READING = ("checks", "collect", "detect", "diagnose", "library", "mcp")
 DOORS = {
     "collect/kubernetes/config.py": {"lightkube"},  # reads kubeconfigs
     "collect/kubernetes/transport.py": {"ssl", "httpx2", "lightkube"},
+    "collect/kubernetes/plugin.py": {"subprocess"},  # the user's own plug-in for his credentials
     "collect/slurm/commands.py": {"subprocess"},
 }
 # Where a module is imported by its name: our own judges and checks, found by path.
 NAMED = {"checks/catalogue.py", "diagnose/engine.py"}
-# The door to Slurm's commands ends the command that it started itself, when its time or its size is over.
-OWN_CHILD = {("collect/slurm/commands.py", "process.kill")}
+# A door that starts a command ends what it started itself, when its time or its size is over.
+OWN_CHILD = {
+    ("collect/slurm/commands.py", "process.kill"),
+    ("collect/kubernetes/plugin.py", "os.killpg"),
+}
 
 
 @pytest.mark.parametrize("path", within(*READING), ids=name)

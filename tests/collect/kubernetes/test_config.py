@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -134,13 +133,6 @@ def asked_with(tmp_path: Path, user: dict[str, Any], whole: float = 60.0) -> dic
     return server.headers[-1]
 
 
-def plug_in(folder: Path, code: str) -> str:
-    path = folder / "plug-in"
-    path.write_text(f"#!{sys.executable}\n{code}\n", "utf-8")
-    path.chmod(0o700)
-    return "./plug-in"
-
-
 @pytest.mark.parametrize(
     ("user", "header"),
     [
@@ -151,52 +143,6 @@ def plug_in(folder: Path, code: str) -> str:
 )
 def test_credentials_of_a_user_are_sent(tmp_path: Path, user: dict[str, Any], header: str) -> None:
     assert asked_with(tmp_path, user)["authorization"] == header
-
-
-@pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_a_plug_in_gives_the_token_and_is_told_what_is_asked(tmp_path: Path, version: str) -> None:
-    code = (
-        "import json, os\n"
-        "asked = json.loads(os.environ['KUBERNETES_EXEC_INFO'])\n"
-        "print(json.dumps({'status': {'token': asked['apiVersion'].replace('/', '-') + os.environ['MORE']}}))"
-    )
-    named = {"name": "MORE", "value": "-more"}
-    asked = {
-        "apiVersion": f"client.authentication.k8s.io/{version}",
-        "command": plug_in(tmp_path, code),
-        "env": [named],
-    }
-    header = asked_with(tmp_path, {"exec": asked})["authorization"]
-    assert header == f"Bearer client.authentication.k8s.io-{version}-more"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import sys; sys.exit('login first')",
-        "print('no json')",
-        "print('{}')",
-        "print('[]')",
-        "print('[' * 200_000)",
-    ],
-)
-def test_a_plug_in_that_fails_is_one_clear_line(tmp_path: Path, code: str) -> None:
-    asked = {"apiVersion": "client.authentication.k8s.io/v1", "command": plug_in(tmp_path, code)}
-    with pytest.raises(Problem, match="credentials: "):
-        asked_with(tmp_path, {"exec": asked})
-
-
-def test_a_plug_in_that_is_not_installed_is_one_clear_line(tmp_path: Path) -> None:
-    asked = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plug-in"}
-    with pytest.raises(Problem, match="no-such-plug-in"):
-        asked_with(tmp_path, {"exec": asked})
-
-
-def test_a_plug_in_that_hangs_is_left_behind(tmp_path: Path) -> None:
-    command = plug_in(tmp_path, "import time; time.sleep(2)")
-    asked = {"apiVersion": "client.authentication.k8s.io/v1", "command": command}
-    with pytest.raises(Problem, match="the whole took longer than"):
-        asked_with(tmp_path, {"exec": asked}, whole=0.5)
 
 
 def test_acting_as_another_is_kept(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,18 +20,21 @@ _FILES = {
     "cluster": ("certificate-authority",),
     "user": ("client-certificate", "client-key", "tokenFile"),
 }
-_EXEC = "client.authentication.k8s.io/v1beta1"  # what the loader knows; v1 says the same in the same words
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Hold how to reach one cluster: `config` is lightkube's SingleConfig, the rest is what it leaves out."""
+    """Hold how to reach one cluster: `config` is lightkube's SingleConfig, the rest is what it leaves out.
+
+    `plug_in` is the user's `exec`, which is still to be asked for his credentials.
+    """
 
     name: str
     config: Any = field(repr=False)
     proxy: str | None = None
     tls_name: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    plug_in: Object = field(default_factory=dict, repr=False)
 
 
 def configured(environ: Mapping[str, str] = os.environ) -> bool:
@@ -139,6 +141,7 @@ def _chosen(documents: list[Object], context: str | None, where: str) -> Access:
         text(cluster, "proxy-url") or None,
         text(cluster, "tls-server-name") or None,
         _acting_as(user, named),
+        {} if text(user, "token") or text(user, "tokenFile") else table(user, "exec"),
     )
 
 
@@ -161,15 +164,8 @@ def _config(named: str, cluster: Object, user: Object) -> Any:
 
 
 def _usable(user: Object) -> dict[str, Any]:
-    """Return a user as the loader knows them: plug-ins of v1, and the token that an OIDC login left."""
-    found = dict(user)
-    version = text(user, "exec", "apiVersion")
-    if version:
-        asked = {"kind": "ExecCredential", "apiVersion": version, "spec": {"interactive": False}}
-        told = {"name": "KUBERNETES_EXEC_INFO", "value": json.dumps(asked)}
-        known = _EXEC if version == "client.authentication.k8s.io/v1" else version
-        plug_in = {**table(user, "exec"), "apiVersion": known, "env": [*items(user, "exec", "env"), told]}
-        found["exec"] = plug_in
+    """Return a user as the loader knows them: the token that an OIDC login left, and no plug-in to run."""
+    found = {key: value for key, value in user.items() if key != "exec"}
     token = text(user, "auth-provider", "config", "id-token")
     if token and not text(user, "token"):
         found["token"] = token

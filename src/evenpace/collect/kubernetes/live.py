@@ -9,6 +9,7 @@ from functools import partial
 
 import msgspec
 
+from evenpace.collect.kubernetes import plugin
 from evenpace.collect.kubernetes.config import Access
 from evenpace.collect.kubernetes.discovery import Place, places
 from evenpace.collect.kubernetes.fields import text
@@ -35,11 +36,13 @@ def read(
 ) -> Snapshot:
     """Read the kinds named; of what users make only those in `namespace` where one is given.
 
-    Raises Problem where the server is not reached or there is no such namespace.
+    Raises Problem where a plug-in gives no credentials, the server is not reached, or there is no such
+    namespace.
     """
     if namespace is not None and not _NAMESPACE.fullmatch(namespace):  # it becomes a part of paths
         raise Problem(f"{namespace[:80]!r} cannot be the name of a namespace")
-    transport = Transport(access, limits or Limits())
+    limits = limits or Limits()
+    transport = Transport(plugin.signed_in(access, limits.whole), limits)
     try:
         return _read(transport, access, names, namespace)
     finally:

@@ -6,11 +6,11 @@ No shell, no argument from outside, an environment of a few names, limits of tim
 from __future__ import annotations
 
 import os
-import selectors
 import subprocess
 import time
 from collections.abc import Callable, Mapping
 
+from evenpace.collect import pipes
 from evenpace.collect.snapshot import Unread, Why
 
 _COLUMNS = "JobIDRaw,User,Partition,State,NodeList,NNodes,AllocTRES,Start,End,TimelimitRaw,ExitCode"
@@ -29,8 +29,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "accounting without FailedNode": (*_ACCOUNTED, f"--format={_COLUMNS}"),
 }
 LARGEST = 1 << 28  # bytes of an answer
-_ERRORS = 1 << 14  # bytes of an error text
-_CHUNK = 1 << 16
 _LONGEST = 200  # characters of an error that are told
 # Times are printed in UTC and words in English; of the user's own environment these alone go on.
 _SET = {"TZ": "UTC", "LC_ALL": "C"}
@@ -75,53 +73,21 @@ def run(
         raise NotRead(Unread(why, " ".join(command), error.strerror or str(error))) from error
     with process:
         try:
-            output, errors = _read(process, clock() + limit, largest, clock)
+            output, errors = pipes.both(process.stdout, process.stderr, clock() + limit, largest, clock)
             code = process.wait(max(0.0, limit))
-        except subprocess.TimeoutExpired:
+        except (pipes.Late, subprocess.TimeoutExpired):
             raise NotRead(Unread(Why.TIMEOUT, " ".join(command), f"longer than {limit:g} s")) from None
-        except _TooLarge:
+        except pipes.TooLarge:
             raise NotRead(
                 Unread(Why.TOO_LARGE, " ".join(command), f"more than {largest >> 20} MiB")
             ) from None
         finally:
             process.kill()  # our own child, and at its end nothing
-    told = _told(errors)
+    told = pipes.said(errors)
     if code != 0 or (told and not output.strip()):
         detail = told[-_LONGEST:] or f"exit code {code}"  # what came last is what it ended with
         raise NotRead(Unread(_why(told), " ".join(command), detail))
     return output
-
-
-class _TooLarge(Exception):
-    pass
-
-
-def _read(
-    process: subprocess.Popen[bytes], until: float, largest: int, clock: Callable[[], float]
-) -> tuple[bytes, bytes]:
-    """Read both pipes to their ends."""
-    output, errors = bytearray(), bytearray()
-    with selectors.DefaultSelector() as waiting:
-        for pipe, buffer in ((process.stdout, output), (process.stderr, errors)):
-            if pipe is not None:
-                waiting.register(pipe, selectors.EVENT_READ, buffer)
-        while waiting.get_map():
-            ready = waiting.select(max(0.0, until - clock()))
-            if clock() >= until:
-                raise subprocess.TimeoutExpired(process.args, until)
-            for key, _ in ready:
-                chunk = os.read(key.fd, _CHUNK)
-                if not chunk:
-                    waiting.unregister(key.fileobj)
-                elif key.data is output or len(errors) < _ERRORS:
-                    key.data.extend(chunk)
-            if len(output) > largest:
-                raise _TooLarge
-    return bytes(output), bytes(errors)
-
-
-def _told(errors: bytes) -> str:
-    return " ".join(errors.decode("utf-8", "replace").split())
 
 
 def _why(told: str) -> Why:
