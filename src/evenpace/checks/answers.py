@@ -12,12 +12,17 @@ Details = dict[str, str | int | float]  # fill the texts of check.toml
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Say that a subject has the gap; `details` fill the texts of check.toml, `since` is RFC 3339."""
+    """Say that a subject has the gap; `details` fill the texts of check.toml, `since` is RFC 3339.
+
+    `known_by` is by what it is the same gap from audit to audit, where that is not the subject: nodes that
+    share one come and go.
+    """
 
     subject: Subject
     evidence: tuple[Evidence, ...] = ()
     details: Mapping[str, str | int | float] = field(default_factory=dict)
     since: str | None = None
+    known_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ def both(
                     waiting.unregister(key.fileobj)
                 elif key.data is output or len(kept[key.data]) < _ERRORS:
                     kept[key.data].extend(chunk)
-                if key.data is output and len(kept[key.data]) > largest:
-                    raise TooLarge
+            if output is not None and len(kept[output]) > largest:
+                raise TooLarge
     first, second = (bytes(kept[pipe]) if pipe is not None else b"" for pipe in (output, errors))
     return first, second
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tests.report.audit.made import (
     suppression,
 )
 
+from evenpace.checks.answers import Gap
 from evenpace.errors import Problem
 from evenpace.findings import Severity, Subject
 from evenpace.report.audit import baseline, render, suppressions
@@ -55,10 +57,15 @@ def test_the_worst_come_first() -> None:
 
 
 def test_a_fingerprint_is_of_check_and_subject_alone() -> None:
-    subject = Subject(kind="node", node=["b", "a"])
-    assert fingerprint("x", subject) == fingerprint("x", Subject(kind="node", node=["a", "b"]))
-    assert fingerprint("x", subject) != fingerprint("y", subject)
-    assert fingerprint("x", subject) != fingerprint("x", Subject(kind="node", node="a"))
+    both = Gap(Subject(kind="node", node=["b", "a"]))
+    assert fingerprint("x", both) == fingerprint("x", Gap(Subject(kind="node", node=["a", "b"]), since="now"))
+    assert fingerprint("x", both) != fingerprint("y", both)
+    assert fingerprint("x", both) != fingerprint("x", Gap(Subject(kind="node", node="a")))
+    shared = Gap(Subject(kind="node", node=["a", "b"]), known_by=("pool", "1", "2"))
+    assert fingerprint("x", shared) == fingerprint(
+        "x", replace(shared, subject=Subject(kind="node", node=["c"]))
+    )
+    assert fingerprint("x", shared) != fingerprint("x", replace(shared, known_by=("pool", "1", "3")))
     other = audit("ko", [failed(RESTARTS, gap(job("train-0"), "other evidence"))])
     assert other.prints[0] == audit().prints[0]
 

@@ -132,10 +132,12 @@ def cordoned_since(node: Object) -> datetime | None:
 class Drift:
     """Hold the values that nodes of one pool differ in, the most frequent first, with the nodes of each.
 
-    `rolling` tells that all nodes of one value joined or came back lately: a rollout may be under way.
+    `group` is by what `pools` keeps them together, `pool` what to call them. `rolling` tells that all nodes
+    of one value joined or came back lately: a rollout may be under way.
     """
 
     pool: str
+    group: tuple[str, ...]
     values: dict[str, list[Object]]
     rolling: bool
 
@@ -152,14 +154,15 @@ class Drift:
 
 def drift(nodes: Iterable[Object], value: Callable[[Object], str], now: datetime) -> Iterator[Drift]:
     """Yield each pool whose nodes are known to have a value, with what it is; more than one is a drift."""
-    for members in pools(nodes).values():
+    for group, members in pools(nodes).items():
         values: dict[str, list[Object]] = {}
         for node in members:
             if found := value(node):
                 values.setdefault(found, []).append(node)
         if values:
             ordered = dict(sorted(values.items(), key=lambda item: -len(item[1])))
-            yield Drift(shown(members[0]), ordered, any(_lately(group, now) for group in ordered.values()))
+            rolling = any(_lately(alike, now) for alike in ordered.values())
+            yield Drift(shown(members[0]), group, ordered, rolling)
 
 
 def _lately(nodes: Sequence[Object], now: datetime) -> bool:

@@ -40,11 +40,12 @@ def reporting(node: Node) -> bool:
     return not {"DOWN", "NOT_RESPONDING", *_SWITCHED_OFF, *_MADE_UP} & set(node.states)
 
 
-def alike(nodes: Iterable[Node]) -> dict[tuple[object, ...], list[Node]]:
+def alike(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     """Group nodes of the same hardware (GPU type, processors, memory) in the same partitions."""
-    groups: dict[tuple[object, ...], list[Node]] = {}
+    groups: dict[tuple[str, ...], list[Node]] = {}
     for node in nodes:
-        key = (frozenset(node.partitions), gpu_type(node), node.cpus, node.memory)
+        partitions = ",".join(sorted(set(node.partitions)))
+        key = (partitions, gpu_type(node), str(node.cpus), str(node.memory))
         groups.setdefault(key, []).append(node)
     return groups
 

@@ -71,25 +71,24 @@ def audit_of(
 ) -> Audit:
     """Return an audit in `lang`; findings are ordered by severity, then by check."""
     told = [
-        (number, finding(result.check, gap, lang))
+        (number, finding(result.check, gap, lang), fingerprint(result.check.id, gap))
         for number, result in enumerate(results)
         for gap in result.gaps
     ]
-    told.sort(key=lambda pair: (_RANK[pair[1].severity], pair[0]))
-    ids = [results[number].check.id for number, _ in told]
-    prints = tuple(fingerprint(id_, one.subject) for id_, (_, one) in zip(ids, told, strict=True))
+    told.sort(key=lambda one: (_RANK[one[1].severity], one[0]))
+    prints = tuple(known_by for _, _, known_by in told)
     decisions = suppressions or Suppressions()
     covered = {
         place: one
-        for place, (id_, (_, found)) in enumerate(zip(ids, told, strict=True))
-        if (one := decisions.of(id_, found.subject))
+        for place, (number, found, _) in enumerate(told)
+        if (one := decisions.of(results[number].check.id, found.subject))
     }
     known = frozenset(n for n, one in enumerate(prints) if baseline and one in baseline.found)
     return Audit(
         tuple(snapshots),
         tuple(results),
-        tuple(one for _, one in told),
-        tuple(number for number, _ in told),
+        tuple(found for _, found, _ in told),
+        tuple(number for number, _, _ in told),
         lang,
         prints,
         decisions,

@@ -8,14 +8,15 @@ from hashlib import sha256
 
 import msgspec
 
+from evenpace.checks.answers import Gap
 from evenpace.findings import Subject, several
 
 
-def fingerprint(check: str, subject: Subject) -> str:
-    """Return what a gap keeps from audit to audit: its check and its subject, never the evidence."""
-    said = {name: value for name, value in msgspec.to_builtins(subject).items() if value is not None}
+def fingerprint(check: str, gap: Gap) -> str:
+    """Return what a gap keeps from audit to audit: its check and what it is known by, never the evidence."""
+    said = {name: value for name, value in msgspec.to_builtins(gap.subject).items() if value is not None}
     ordered = {name: sorted(value) if isinstance(value, list) else value for name, value in said.items()}
-    told = json.dumps([check, ordered], sort_keys=True)
+    told = json.dumps([check, gap.known_by or ordered], sort_keys=True)
     return sha256(told.encode()).hexdigest()[:32]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenpace.checks.answers import FINE, Answer, Details, Gap, Unsure
+from evenpace.checks.answers import FINE, Answer, Unsure
+from evenpace.checks.drifting import gap
 from evenpace.collect.kubernetes.cluster import Cluster
-from evenpace.collect.kubernetes.evidence import few, subject, where
+from evenpace.collect.kubernetes.evidence import subject, where
 from evenpace.collect.kubernetes.fields import Object, labels
 from evenpace.collect.kubernetes.pools import drift, first
 from evenpace.collect.kubernetes.workloads import gpu_nodes
-from evenpace.findings import Evidence, Subject
+from evenpace.findings import Evidence
 
 _FULL = ("nvidia.com/cuda.driver-version.full", "amd.com/gpu.driver-version")
 _PARTS = tuple(f"nvidia.com/cuda.driver.{part}" for part in ("major", "minor", "rev"))
@@ -21,17 +22,15 @@ _RESTING = ("upgrade-done", "upgrade-required", "upgrade-failed")
 def check(cluster: Cluster) -> Iterator[Answer]:
     """Answer for each pool whose nodes say their driver; a rollout that may be under way is not sure."""
     for found in drift(gpu_nodes(cluster), version, cluster.now):
-        details: Details = {"pool": found.pool, "versions": found.told}
         one = next(iter(found.values.values()))[0]
         if len(found.values) == 1:
             yield FINE
         elif found.rolling or any(_upgrading(node) for nodes in found.values.values() for node in nodes):
-            yield Unsure(subject(one), details)
+            yield Unsure(subject(one), {"pool": found.pool, "versions": found.told})
         else:
             odd = [nodes[0] for nodes in found.values.values()]
             told = [Evidence(source=f"{where(node)} .metadata.labels", text=version(node)) for node in odd]
-            names = found.nodes
-            yield Gap(Subject(kind="node", node=names), tuple(told), details | {"nodes": few(names)})
+            yield gap(found, tuple(told))
 
 
 def version(node: Object) -> str:

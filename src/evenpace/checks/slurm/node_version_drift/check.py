@@ -22,7 +22,7 @@ def check(slurm: Slurm) -> Iterator[Answer]:
     """
     settled = [node for node in gpu_nodes(slurm) if not planned(node) and not out_of_service(node)]
     nodes = [node for node in settled if reporting(node)]
-    for pool in alike(nodes).values():
+    for group, pool in alike(nodes).items():
         kinds = Counter(software(node) for node in pool)
         usual, count = kinds.most_common(1)[0]
         odd = [node for node in pool if software(node) != usual]
@@ -34,7 +34,10 @@ def check(slurm: Slurm) -> Iterator[Answer]:
         details: dict[str, str | int] = {"odd": len(odd), "peers": count}
         names = ", ".join(node.name for node in odd[:_NAMED]) + (" …" if len(odd) > _NAMED else "")
         details |= {"kernel": usual[0], "slurmd": usual[1], "names": names}
-        yield Gap(Subject(kind="node", node=[node.name for node in odd]), evidence, details)
+        known_by = (*group, *sorted(map(" ".join, kinds)))
+        yield Gap(
+            Subject(kind="node", node=[node.name for node in odd]), evidence, details, known_by=known_by
+        )
 
 
 def software(node: Node) -> tuple[str, str]:
