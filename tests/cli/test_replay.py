@@ -71,9 +71,18 @@ def test_a_trace_is_answered_with_the_culprit_first(slow: Path, capfd: pytest.Ca
 
 def test_in_korean(slow: Path, run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert evenpace(slow, "--lang", "ko") == 0
-    assert "rank 2(dp 1, stage 0)의 연산이" in capfd.readouterr().out
+    of_trace = capfd.readouterr().out
+    assert "rank 2(dp 1, stage 0)의 연산이" in of_trace
+    assert "micro-batch 조정: step" in of_trace
     assert evenpace(run, "--lang", "ko") == 0
-    assert "때문에 iteration" in capfd.readouterr().out
+    of_run = capfd.readouterr().out
+    assert "때문에 iteration" in of_run
+    assert "재시작 1회 비용 1 s" in of_run
+
+
+def test_one_of_a_kind_is_one(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert evenpace(run) == 0
+    assert "140 iterations in 1 start\n" in capfd.readouterr().out.replace(" \n", "\n")
 
 
 def test_advice_and_what_is_missing_are_told_as_in_json(
@@ -176,9 +185,7 @@ def test_what_was_left_out_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert evenpace(write(tmp_path / "t.csv", [*rows, *peers])) == 0
     out = " ".join(capfd.readouterr().out.split())
     assert "unknown operations: nap (1)" in out
-    assert (
-        "1 incomplete steps (3); for one, forward-compute 0 of replica 0, stage 0, step 3 is missing" in out
-    )
+    assert "1 incomplete step (3); for one, forward-compute 0 of replica 0, stage 0, step 3 is missing" in out
     assert "8 further ranks" in out
 
 

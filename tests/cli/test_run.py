@@ -85,12 +85,24 @@ def test_the_command_runs_as_it_is(evenpace: Evenpace) -> None:
     assert (code, out) == (0, "to you\nand you\n")
     (folder,) = (evenpace.home / "evenpace-runs").iterdir()
     assert folder.name.endswith("-sh")
-    assert f"evenpace report {folder.relative_to(evenpace.home)}" in err
+    first, last = err.splitlines()[0], err.splitlines()[-1]
+    shown = folder.relative_to(evenpace.home)
+    assert first == (
+        f"evenpace: recording to {shown}; see the story so far at any time with: evenpace report {shown}"
+    )
+    assert last.endswith(f"evenpace report {shown}")
+
+
+def test_where_it_records_is_said_in_korean(evenpace: Evenpace) -> None:
+    _, out, err = evenpace.run("--lang", "ko", "--tap", "off", "--run-dir", "run", "--", "sh", "-c", "exit 0")
+    assert out == ""
+    assert err.splitlines()[0] == "evenpace: 기록 위치: run. 실행 중에도 보기: evenpace report run"
 
 
 def test_the_exit_code_is_the_jobs_and_quiet_is_quiet(evenpace: Evenpace) -> None:
-    code, out, _ = evenpace.run("--quiet", "--run-dir", "run", "sh", "-c", "echo x; exit 5")
+    code, out, err = evenpace.run("--quiet", "--run-dir", "run", "sh", "-c", "echo x; exit 5")
     assert (code, out) == (5, "")
+    assert "recording to" not in err
     ended = evenpace.events()[-1]
     assert isinstance(ended, ev.RunEnded)
     assert (ended.outcome, ended.exit_code) == ("failed", 5)

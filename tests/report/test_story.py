@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from evenpace.findings import Finding, Severity, Subject
 from evenpace.report.json import report
 from evenpace.report.story import Story, tell
-from evenpace.report.verdict import timeline, verdict
+from evenpace.report.timeline import timeline
+from evenpace.report.verdict import verdict
 from evenpace.watch import events as ev
 
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from evenpace.findings import Finding, Severity, Subject
 from evenpace.report.deeds import deed
 from evenpace.report.story import Story, tell
-from evenpace.report.verdict import timeline, verdict
+from evenpace.report.verdict import verdict
 from evenpace.watch import events as ev
 
 
@@ -38,16 +41,47 @@ def test_an_outcome_of_a_later_version_is_shown_as_it_is() -> None:
 def test_many_findings_are_counted_and_not_listed(demo: list[ev.Event]) -> None:
     raised = next(e for e in demo if isinstance(e, ev.FindingRaised))
     more = [
-        ev.FindingRaised(time=raised.time, incarnation=0, id=i, finding=raised.finding) for i in range(10, 15)
+        ev.FindingRaised(
+            time=raised.time,
+            incarnation=0,
+            id=rank,
+            finding=replace(raised.finding, subject=Subject("rank", node="n", rank=rank)),
+        )
+        for rank in range(10, 15)
     ]
     assert "4 more" in verdict(tell([*demo, *more]), "en")
 
 
-def test_the_timeline_is_in_order_and_ends_with_the_run(demo: list[ev.Event]) -> None:
-    moments = timeline(tell(demo), "en")
-    assert [m.at for m in moments] == sorted(m.at for m in moments)
-    assert moments[-1].text == "Run: finished, exit code 0"
-    assert [m.kind for m in moments].count("fault") == 2
+def finding(number: int, at: float, severity: Severity, subject: Subject) -> ev.FindingRaised:
+    said = Finding(
+        fault="non-communication-slow", severity=severity, confidence=0.9, subject=subject, summary=""
+    )
+    return ev.FindingRaised(time=ev.stamp(at), incarnation=0, id=number, finding=said)
+
+
+def test_one_rank_with_several_findings_is_told_once_with_its_worst() -> None:
+    rank, other = Subject("rank", node="n1", rank=3), Subject("rank", node="n2", rank=5)
+    story = tell(
+        [
+            finding(0, 1000, Severity.WARNING, rank),
+            finding(1, 1060, Severity.WARNING, other),
+            finding(2, 1120, Severity.CRITICAL, rank),
+            finding(3, 1180, Severity.WARNING, rank),
+        ]
+    )
+    said = verdict(story, "en")
+    assert said.startswith(
+        "Rank 5 on n2: slow worker since 00:17:40; "
+        "rank 3 on n1: slow worker since 00:18:40, and 2 more about rank 3 on n1. "
+    )
+    assert said.count("rank 3 on n1: ") == 1
+    assert "n1의 rank 3 관련 2건 더 있음" in verdict(story, "ko")
+
+
+def test_those_beyond_the_sentence_are_counted_with_what_is_about_them() -> None:
+    ranks = [Subject("rank", node="n", rank=rank) for rank in (0, 1, 2, 3, 3)]
+    story = tell([finding(i, 1000 + i, Severity.WARNING, one) for i, one in enumerate(ranks)])
+    assert "; 2 more. " in verdict(story, "en")
 
 
 def test_deeds() -> None:

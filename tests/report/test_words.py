@@ -80,4 +80,3 @@ def test_evidence() -> None:
     assert words.evidence(Evidence("ring", metric="state", value="T"), "en") == "ring  state T"
     stack = Evidence("rank 1 stack", text="a.py:1:f\nb.py:2:g\n")
     assert words.evidence(stack, "en") == "rank 1 stack\n    a.py:1:f\n    b.py:2:g"
-    assert words.number(-0.0) == "0"

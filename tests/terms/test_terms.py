@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -214,6 +215,26 @@ def sentences(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_say_fills_what_it_has(lang: str, details: dict[str, object], says: str) -> None:
     assert terms.say("late", lang, **details) == says
+
+
+@pytest.mark.parametrize(
+    ("count", "says"),
+    [
+        (0, "0 steps are late"),
+        (1, "1 step is late"),
+        (2, "2 steps are late"),
+        (np.int64(1), "1 step is late"),
+    ],
+)
+def test_words_follow_the_number_of_what_they_count(
+    monkeypatch: pytest.MonkeyPatch, count: int, says: str
+) -> None:
+    texts = {"late": {"en": "{count} {count:step is|steps are} late", "ko": "step {count:,}개 늦음"}}
+    monkeypatch.setattr(terms, "phrases", lambda: texts)
+    assert terms.say("late", count=count) == says
+    assert terms.say("late", "ko", count=count) == f"step {count}개 늦음"
+    assert terms.say("late", count=None).startswith("{count} {count:step is|steps are} late (count=None)")
+    assert terms.say("late") == "{count} {count} late"
 
 
 def test_a_missing_sentence_shows_its_key() -> None:

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from evenpace import __version__
 from evenpace.errors import Problem
 from evenpace.respond.policy import POLICIES
-from evenpace.terms import LANGUAGES
+from evenpace.terms import LANGUAGES, say
 from evenpace.watch.events import Event, RunStarted, stamp
 
 if TYPE_CHECKING:
@@ -147,6 +147,8 @@ def _run(asked: Asked, voice: Voice) -> int:
     if asked.nodes:
         require_multinode(asked.command)
     folder = RunFolder.create(asked.run_dir or default_folder(asked.command, time.time()))
+    if not asked.quiet:
+        voice.say(say("say-recording", asked.lang, folder=folder.shown))
     return run(_job(asked, folder.path.name), folder, _surroundings(asked, voice))
 
 

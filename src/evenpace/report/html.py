@@ -17,7 +17,8 @@ from evenpace.report import heat as heat_
 from evenpace.report import view
 from evenpace.report.page import harmless, templates
 from evenpace.report.story import Story
-from evenpace.report.verdict import outcome, state, timeline, verdict
+from evenpace.report.timeline import timeline
+from evenpace.report.verdict import outcome, state, verdict
 from evenpace.report.words import clock
 from evenpace.terms import say
 from evenpace.terms.spelling import duration, line, percent

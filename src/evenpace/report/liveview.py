@@ -15,7 +15,8 @@ from evenpace.report.iterations import WorkerMeans, ceiling
 from evenpace.report.lanes import letters
 from evenpace.report.story import Incarnation, Story
 from evenpace.report.text import SEVERITY_STYLE
-from evenpace.report.verdict import outcome, searches, state
+from evenpace.report.timeline import last_search
+from evenpace.report.verdict import outcome, state
 from evenpace.report.words import clock, sentence, sparkline
 from evenpace.terms import say
 from evenpace.terms.spelling import duration, line
@@ -134,9 +135,8 @@ def _troubles(story: Story, lang: str) -> Table:
 def _latest(story: Story, lang: str) -> list[tuple[str, str]]:
     """Return label and words of the last search, the last decision, and the strategies in force."""
     rows = []
-    if searched := [(m.at, m.text) for m in searches(story, lang)]:
-        at, text = max(searched)
-        rows.append((say("report-kind-search", lang), f"{clock(at)} {text}"))
+    if searched := last_search(story, lang):
+        rows.append((say("report-kind-search", lang), f"{clock(searched.at)} {searched.text}"))
     if story.decisions:
         at, decision = story.decisions[-1]
         words = reasoned if decision.strategy else deed

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from evenpace.report.story import Raised, Story
 from evenpace.report.words import clock
@@ -13,6 +16,8 @@ from evenpace.terms import say
 from evenpace.terms.spelling import duration, line, percent, ranges, size
 from evenpace.watch import events as ev
 
+_E = TypeVar("_E", ev.Narrowed, ev.Probed, ev.Adapted)
+MOST = 16  # searches, probes or changes of strategy that are told of one finding
 _PAIR = 2
 _ROWS = 32  # of a table
 _MARKED = 1.1  # times the expected from which a row is marked
@@ -67,28 +72,59 @@ class Search:
 
 def search(story: Story, raised: Raised, lang: str) -> Search:
     """Return what belongs to one finding: it is the latest begun when the event was written."""
-    incarnation = story.incarnation(raised.incarnation)
-
-    def mine(at: float, event: ev.Narrowed | ev.Probed | ev.Adapted) -> bool:
-        return event.incarnation == raised.incarnation and _owner(story, event.incarnation, at) == raised.id
-
-    node_of = incarnation.node_of
+    node_of = story.incarnation(raised.incarnation).node_of
+    mine = _owned(story).get((raised.incarnation, raised.id), _Owned())
     return Search(
-        [_narrowed(at, one, node_of, lang) for at, one in story.narrowed if mine(at, one)],
-        [_probed(at, one, node_of, lang) for at, one in story.probed if mine(at, one)],
+        _some(mine.narrowed, lambda at, one: _narrowed(at, one, node_of, lang), lang),
+        _some(mine.probed, lambda at, one: _probed(at, one, node_of, lang), lang),
         _weighed([(at, one) for at, one in story.decisions if one.finding == raised.id], lang),
-        [Measured(clock(at), adapted_words(one, lang)) for at, one in story.adapted if mine(at, one)],
+        _some(mine.adapted, lambda at, one: Measured(clock(at), adapted_words(one, lang)), lang),
     )
 
 
-def _owner(story: Story, incarnation: int, at: float) -> int | None:
-    """Return the finding that something was done for at a time."""
-    begun = [
-        one
-        for one in story.findings.values()
-        if one.incarnation == incarnation and one.iteration is not None and one.onset <= at
-    ]
-    return max(begun, key=lambda one: (one.onset, one.id)).id if begun else None
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """What was searched, measured and done for one finding, each in the order of the log."""
+
+    narrowed: list[tuple[float, ev.Narrowed]] = field(default_factory=list)
+    probed: list[tuple[float, ev.Probed]] = field(default_factory=list)
+    adapted: list[tuple[float, ev.Adapted]] = field(default_factory=list)
+
+
+def _owned(story: Story) -> dict[tuple[int, int], _Owned]:
+    """Return what belongs to each finding, by incarnation and number."""
+    if "owned" not in story.memo:
+        story.memo["owned"] = _share_out(story)
+    found: dict[tuple[int, int], _Owned] = story.memo["owned"]
+    return found
+
+
+def _share_out(story: Story) -> dict[tuple[int, int], _Owned]:
+    begun: dict[int, list[tuple[float, int]]] = {}
+    for one in story.findings.values():
+        if one.iteration is not None:
+            begun.setdefault(one.incarnation, []).append((one.onset, one.id))
+    for onsets in begun.values():
+        onsets.sort()
+    found: dict[tuple[int, int], _Owned] = {}
+    for name in ("narrowed", "probed", "adapted"):
+        for at, event in getattr(story, name):
+            onsets = begun.get(event.incarnation, [])
+            if place := bisect_right(onsets, at, key=lambda entry: entry[0]):
+                owned = found.setdefault((event.incarnation, onsets[place - 1][1]), _Owned())
+                getattr(owned, name).append((at, event))
+    return found
+
+
+def _some(events: list[tuple[float, _E]], tell: Callable[[float, _E], Measured], lang: str) -> list[Measured]:
+    """Tell the first and the last of too many events, and between them how many are left out."""
+    if len(events) <= MOST:
+        return [tell(at, event) for at, event in events]
+    half, middle = MOST // 2, events[MOST // 2 : -(MOST // 2)]
+    until = clock(middle[-1][0])
+    gap = Measured(clock(middle[0][0]), say("report-left-out", lang, count=len(middle), until=until))
+    first, last = ([tell(at, event) for at, event in part] for part in (events[:half], events[-half:]))
+    return [*first, gap, *last]
 
 
 def _table(title: str, columns: tuple[str, ...], rows: list[Row], lang: str) -> Table:

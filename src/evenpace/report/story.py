@@ -90,6 +90,7 @@ class Story:
     end: ev.RunEnded | None = None
     incarnations: dict[int, Incarnation] = field(default_factory=dict)
     findings: dict[int, Raised] = field(default_factory=dict)
+    sayings: dict[int, list[tuple[float, Finding]]] = field(default_factory=dict)  # of each finding, as said
     decisions: list[tuple[float, ev.Decision]] = field(default_factory=list)
     skipped: list[tuple[float, ev.CheckpointSkipped]] = field(default_factory=list)
     degraded: list[tuple[float, ev.WatchDegraded]] = field(default_factory=list)
@@ -233,8 +234,16 @@ def _finding(story: Story, at: float, event: ev.FindingRaised | ev.FindingClosed
         story.findings[event.id] = Raised(
             event.id, event.incarnation, event.finding, raised, onset, event.iteration
         )
+        sayings = story.sayings.setdefault(event.id, [])
+        if not sayings or _words(sayings[-1][1]) != _words(event.finding):
+            sayings.append((at, event.finding))
     else:
         over = _seconds(event.since)
         story._closings[event.id] = Closing(at if over is None else over, event.iteration, event.reason)
     if (found := story.findings.get(event.id)) and (closing := story._closings.get(event.id)):
         found.closed, found.closed_iteration, found.reason = closing.at, closing.iteration, closing.reason
+
+
+def _words(finding: Finding) -> tuple[object, ...]:
+    """Return what a finding says, without its evidence."""
+    return finding.fault, finding.subject, finding.summary

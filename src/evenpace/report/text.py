@@ -13,7 +13,8 @@ from evenpace.report.iterations import ceiling
 from evenpace.report.lanes import letters
 from evenpace.report.search import Search, in_lines
 from evenpace.report.story import Story
-from evenpace.report.verdict import timeline, verdict
+from evenpace.report.timeline import timeline
+from evenpace.report.verdict import verdict
 from evenpace.report.words import clock, sparkline
 from evenpace.terms import say
 from evenpace.terms.spelling import duration, line, percent

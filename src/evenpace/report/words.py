@@ -9,6 +9,7 @@ import numpy as np
 from evenpace.diagnose.retelling import named
 from evenpace.findings import Evidence, Finding, Subject
 from evenpace.report.iterations import Floats
+from evenpace.report.measures import measured, quoted, source
 from evenpace.terms import UnknownTerm, label, say
 from evenpace.terms.spelling import clean, cut, line
 
@@ -81,18 +82,8 @@ def sentence(finding: Finding, lang: str) -> str:
 
 def evidence(item: Evidence, lang: str) -> str:
     """Show evidence: its source, then the raw text or the number beside what was expected."""
-    place = f"{item.source}:{item.line}" if item.line is not None else item.source
-    if item.text is not None:
-        gap = "\n    " if "\n" in item.text else "  "
-        return f"{line(place)}{gap}{block(item.text)}"
-    measured = f"{line(place)}  {line(item.metric or '')} {number(item.value)}"
-    if item.expected is None:
-        return measured
-    return say("report-expected", lang, measured=measured, expected=number(item.expected))
-
-
-def number(value: float | str | None) -> str:
-    """Show a measured value."""
-    if isinstance(value, float):
-        return f"{value + 0.0:.4g}"  # never "-0"
-    return "" if value is None else line(str(value))
+    place = source(item, lang)
+    if item.text is None:
+        return f"{place}  {measured(item, lang)}"
+    gap = "\n    " if "\n" in item.text else "  "
+    return f"{place}{gap}{block(quoted(item, lang))}"

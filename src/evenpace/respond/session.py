@@ -88,7 +88,7 @@ def _supervise(
     finally:
         if mirror:
             mirror.close()
-        around.tell(say("say-run-folder", around.lang, folder=_short(folder)))
+        around.tell(say("say-run-folder", around.lang, folder=folder.shown))
 
 
 def _prober(lang: str, incarnation: int, rings: Mapping[int, Path], nodes: Mapping[int, str]) -> Prober:
@@ -104,8 +104,3 @@ def _recorder(folder: RunFolder, around: Surroundings) -> Iterator[Recorder]:
         yield Recorder(writer, around.listeners)
     finally:
         writer.close()
-
-
-def _short(folder: RunFolder) -> str:
-    """Return the folder's path as a person would type it from here."""
-    return os.path.relpath(folder.path) if folder.path.is_relative_to(Path.cwd()) else str(folder.path)

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,6 +60,7 @@ def label(facet: str, slug: str, lang: str = "en") -> str:
 def say(key: str, lang: str = "en", **details: object) -> str:
     """Fill the sentence `key` with `details`, in `lang` (English for a language that we do not have).
 
+    Of `{count:step|steps}` the first word stands where the count is one, else the second.
     Never raises: a missing sentence shows its key and details, a missing value shows its name in braces.
     """
     sentence = phrases().get(key)
@@ -119,6 +121,19 @@ class _Missing:
         return f"{{{self.name}}}"
 
 
+class _Whole(int):
+    """Stand for a whole number, which also chooses between `one|many` words for what it counts."""
+
+    def __format__(self, spec: str) -> str:
+        one, bar, many = spec.partition("|")
+        return (one if self == 1 else many) if bar else super().__format__(spec)
+
+
 class _Details(dict[str, object]):
+    def __getitem__(self, name: str) -> object:
+        value = super().__getitem__(name)
+        counts = isinstance(value, Integral) and not isinstance(value, bool)
+        return _Whole(value) if counts else value
+
     def __missing__(self, name: str) -> _Missing:
         return _Missing(name)

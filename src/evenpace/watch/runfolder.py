@@ -94,6 +94,11 @@ class RunFolder:
         return folder
 
     @property
+    def shown(self) -> str:
+        """Return the folder's path as a person would type it from here."""
+        return os.path.relpath(self.path) if self.path.is_relative_to(Path.cwd()) else str(self.path)
+
+    @property
     def events(self) -> Path:
         """Return the path of the event log."""
         return self.path / "events.jsonl"

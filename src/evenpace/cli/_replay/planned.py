@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenpace.report.deeds import deed
+from evenpace.respond.telling import strategy
 from evenpace.simulate.planning import Plan
 from evenpace.simulate.replay import Replay
 from evenpace.terms import say
@@ -24,7 +25,11 @@ def _of_trace(found: Replay, lang: str) -> list[str]:
         when = "replay-plan-never" if plan.after is None else "replay-plan-after"
         times = {"step": duration(plan.step), "now": duration(whatif.actual), "cost": duration(plan.cost)}
         text = say(
-            "replay-plan", lang, strategy=plan.strategy, when=say(when, lang, count=plan.after), **times
+            "replay-plan",
+            lang,
+            strategy=strategy(plan.strategy, lang),
+            when=say(when, lang, count=plan.after),
+            **times,
         )
         counts = ", ".join(map(str, plan.counts))
         said.append(f"{text}; {say('replay-plan-counts', lang, counts=counts)}" if counts else text)
@@ -46,7 +51,7 @@ def _of_run(found: Replay, lang: str) -> list[str]:
             say(
                 "replay-plan-run",
                 lang,
-                strategy=plan.strategy,
+                strategy=strategy(plan.strategy, lang),
                 cost=duration(plan.cost),
                 when=_when(plan, spell.lost, lang),
                 **place,
