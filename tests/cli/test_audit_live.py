@@ -117,7 +117,9 @@ def test_no_cluster_at_hand_is_one_clear_line(
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert execute(cli, ["audit"]) == 2
-    assert "no cluster at hand" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "no cluster at hand" in told
+    assert "evenpace demo-cluster" in told
 
 
 def test_a_server_that_is_gone_is_one_clear_line(

@@ -54,6 +54,25 @@ def test_a_file_of_several_is_not_one(tmp_path: Path) -> None:
         read(written(tmp_path / "saved.json", KUBERNETES, SLURM))
 
 
+@pytest.mark.parametrize("name", ["own.json", "own.yaml"])
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        (
+            {"schema": 1, "findings": [], "checks": []},
+            r"not what it read: .*--save.*--baseline .*/own\.",
+        ),
+        ({"apiVersion": "v1", "kind": "List", "items": []}, "put it in a folder"),
+    ],
+)
+def test_what_another_command_printed_is_said_to_be_that(
+    tmp_path: Path, name: str, document: dict[str, Any], told: str
+) -> None:
+    (tmp_path / name).write_text(json.dumps(document), "utf-8")
+    with pytest.raises(Problem, match=told):
+        read_all(tmp_path / name)
+
+
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     value=st.recursive(

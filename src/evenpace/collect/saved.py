@@ -11,7 +11,7 @@ A list of these holds what was read of several clusters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -135,13 +135,28 @@ def _documents(path: Path) -> Sequence[_Saved | _Written]:
         raise Problem(f"{path} is larger than {limit >> 20} MiB")
     if json:
         several = raw[:100].lstrip().startswith(b"[")
+        if not several:
+            _is_no_answer(msgspec.json.decode(raw, type=dict[str, msgspec.Raw]), path)
         kind: Any = list[_Saved] if several else _Saved
         found = msgspec.json.decode(raw, type=kind, strict=False)
         return found if several else [found]
     document = yaml.load(raw, Loader=_Loader)  # noqa: S506  a safe loader without times
     _unfolded(document, {})
     several = isinstance(document, list)
+    if isinstance(document, dict):
+        _is_no_answer(document, path)
     return msgspec.convert(document if several else [document], list[_Written], strict=False)
+
+
+def _is_no_answer(fields: Collection[str], path: Path) -> None:
+    """Raise Problem where a file is what another command printed, with what to give instead."""
+    if {"findings", "checks"} <= set(fields):
+        raise Problem(
+            f"{path} is what an audit found, not what it read: give the snapshot that"
+            f" `evenpace audit --save FILE.json` keeps, or compare with it by `--baseline {path}`"
+        )
+    if {"apiVersion", "kind", "items"} <= set(fields):
+        raise Problem(f"{path} is a list as kubectl prints it: put it in a folder, and give the folder")
 
 
 def _unfolded(value: object, known: dict[int, int]) -> int:

@@ -4,6 +4,8 @@ import gzip
 import json
 import socket
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -237,9 +239,22 @@ def test_a_server_may_stand_below_a_path(tmp_path: Path) -> None:
 
 
 def test_the_time_is_the_servers(reading: Reading) -> None:
-    dated = (*said({"items": []}), {"Date": "Sun, 29 Nov 2026 12:00:00 GMT"})
+    told = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=5)
+    dated = (*said({"items": []}), {"Date": format_datetime(told, usegmt=True)})
     with Scripted(lists(pods=dated)) as server:
-        assert reading(server, ("pods",)).taken.isoformat() == "2026-11-29T12:00:00+00:00"
+        snapshot = reading(server, ("pods",))
+    assert snapshot.taken == told
+    assert snapshot.source == f"context it, {server.url}"
+
+
+@pytest.mark.parametrize("year", [1970, 2020, 9999])
+def test_a_server_whose_clock_is_absurd_is_not_believed_and_told(reading: Reading, year: int) -> None:
+    """What a proxy or a broken clock says would make every age wrong."""
+    dated = (*said({"items": []}), {"Date": format_datetime(datetime(year, 5, 1, tzinfo=UTC), usegmt=True)})
+    with Scripted(lists(pods=dated)) as server:
+        snapshot = reading(server, ("pods",))
+    assert abs(snapshot.taken - datetime.now(UTC)) < timedelta(hours=1)
+    assert f"whose clock says {year}-05-01" in snapshot.source
 
 
 def test_a_server_that_is_not_there_is_one_clear_line(reading: Reading) -> None:

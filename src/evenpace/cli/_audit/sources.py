@@ -65,7 +65,10 @@ def _read(source: Source, checks: Sequence[Check]) -> tuple[Snapshot, ...]:
                 raise
             click.echo(f"evenpace: only Slurm is audited: {problem}", err=True)
     if not found and not source.job_scripts:
-        raise Problem("there is no cluster at hand: name one by --kubeconfig, or audit a dump by --from")
+        raise Problem(
+            "there is no cluster at hand: name one by --kubeconfig, or audit a dump by --from;"
+            " `evenpace demo-cluster` makes one up to try it on"
+        )
     return _with_scripts(found, source.job_scripts)
 
 

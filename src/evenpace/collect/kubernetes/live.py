@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import msgspec
@@ -23,6 +23,7 @@ from evenpace.errors import Problem
 PAGE = 500  # objects of a page
 MOST = 500_000  # objects of a kind
 _WORKERS = 4
+_APART = timedelta(days=1)  # the most that the server's clock and ours may differ to be believed
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _LONG = ("pods", "events", "nodes")
 _NO_GROUPS = {(Why.ABSENT, "get /apis")}  # which every server of Kubernetes has
@@ -61,16 +62,26 @@ def _read(transport: Transport, access: Access, names: Collection[str], namespac
             unread[name] = result
         else:
             kinds[name] = result
-    source = f"context {access.name}, {transport.server}"
+    taken, doubt = _moment(transport.told, datetime.now(UTC))
+    within = [] if namespace is None else [f"namespace {namespace}"]
     return Snapshot(
         "kubernetes",
-        source if namespace is None else f"{source}, namespace {namespace}",
-        transport.told or datetime.now(UTC),
+        ", ".join([f"context {access.name}", transport.server, *within, *doubt]),
+        taken,
         kinds,
         unread,
         version,
         {} if namespace is None else _partly(kinds),
     )
+
+
+def _moment(told: datetime | None, here: datetime) -> tuple[datetime, list[str]]:
+    """Return what is now, and what there is to say about it: a server's clock may be wrong, or made up."""
+    if told is None:
+        return here, []
+    if abs(told - here) > _APART:
+        return here, [f"whose clock says {told:%Y-%m-%d %H:%M} UTC: ages are by the clock of this machine"]
+    return told, []
 
 
 def _results(
