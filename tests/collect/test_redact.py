@@ -17,7 +17,7 @@ from evenpace.checks.running import run
 from evenpace.checks.words import looked_for
 from evenpace.collect import saved
 from evenpace.collect.redact import redacted
-from evenpace.collect.slurm.model import Job, Node
+from evenpace.collect.slurm.model import TYPES, Job, Node
 from evenpace.collect.snapshot import Snapshot, Unread, Why
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -116,6 +116,62 @@ def test_nodes_of_slurm_keep_their_numbers_so_that_lists_still_name_them() -> No
     assert changed.kinds["config"]["KillWait"] == "30 sec"
 
 
+CHOSEN = ("labels", "annotations", "nodeSelector", "matchLabels", "selector", "data", "parameters")
+OWN = {"states", "flags", "signal", "preempt_mode", "role"}  # of Slurm, words of its own alone
+
+
+def planted(value: Any, key: str = "") -> Any:
+    """Return facts with a customer in every text, and in every name that somebody chose."""
+    if isinstance(value, str):
+        kept = key in OWN or re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}T", value)
+        return value if kept else f"{value}Zebra-zebracorp"
+    if isinstance(value, dict):
+        more = {"zebracorp.io/zebra": "zebracorp", "team": "471147114711"} if key in CHOSEN else {}
+        return {name: planted(one, name) for name, one in value.items()} | more
+    return [planted(one, key) for one in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("family", ["kubernetes", "slurm"])
+def test_a_customer_in_every_text_is_found_nowhere(family: str) -> None:
+    """Wherever a check looks: conditions, reasons, kernels, labels, taints, environment, claims, settings."""
+    for check, path in (one for one in FIXTURES if one[0].family == family):
+        whole = saved.read(path)
+        plain = planted(msgspec.to_builtins(dict(whole.kinds), enc_hook=str))
+        kinds = {
+            kind: msgspec.convert(value, TYPES[kind], strict=False) if family == "slurm" else tuple(value)
+            for kind, value in plain.items()
+        }
+        (found,) = redacted([Snapshot(family, "zebracorp", NOW, kinds, {}, "v1.33-zebracorp")], looked_for())
+        told = msgspec.json.encode([found.kinds, found.source, found.version], enc_hook=str).decode().lower()
+        assert not re.findall(".{60}zebra.{20}|.{20}471147114711", told), (check.id, path.name)
+
+
+def test_a_user_s_number_goes_with_him() -> None:
+    job = Job("4711", "train", "u123456", command="/home/u123456/job.sbatch", stdout="/home/u123456/%j.out")
+    (found,) = redacted([Snapshot("slurm", "s", NOW, {"jobs": (job,)})], looked_for())
+    (after,) = found.kinds["jobs"]
+    assert "123456" not in str(after)
+    assert after.command == f"/home/{after.user}/job.sbatch"
+    assert after.stdout.endswith("%j.out")
+
+
+def test_what_kubernetes_and_machines_say_stays_readable() -> None:
+    conditions = [{"type": "GpuXidError", "status": "True", "reason": "ZebraSawXid"}]
+    info = {"kernelVersion": "5.15.0-139-zebra", "osImage": "Ubuntu 22.04.5 LTS", "kubeletVersion": "v1.33.4"}
+    labels = {
+        "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+        "node.kubernetes.io/instance-type": "p5.48xlarge",
+    }
+    node = {"metadata": {"labels": labels}, "status": {"conditions": conditions, "nodeInfo": info}}
+    (found,) = redacted((of(nodes=(node,)),), looked_for())
+    (after,) = found.kinds["nodes"]
+    assert after["metadata"]["labels"] == labels
+    assert after["status"]["nodeInfo"]["osImage"] == "Ubuntu 22.04.5 LTS"
+    assert after["status"]["nodeInfo"]["kernelVersion"].startswith("5.15.0-139-zz")
+    assert after["status"]["conditions"][0]["type"] == "GpuXidError"
+    assert after["status"]["conditions"][0]["reason"].startswith("Zz")
+
+
 def test_reasons_lose_what_the_server_said() -> None:
     snapshot = Snapshot(
         "kubernetes", "x", NOW, {}, {"pods": Unread(Why.FORBIDDEN, "list pods", 'User "jdoe" cannot')}
@@ -141,8 +197,8 @@ def test_a_kind_that_is_nested_too_deeply_is_unread_and_the_others_are_redacted(
     deep: Any = []
     for _ in range(2000):
         deep = [deep]
-    (found,) = redacted((of(pods=({"spec": deep},), nodes=({"type": "x"},)),), ())
-    assert found.kinds == {"nodes": ({"type": "x"},)}
+    (found,) = redacted((of(pods=({"spec": deep},), nodes=({"type": "Ready"},)),), ())
+    assert found.kinds == {"nodes": ({"type": "Ready"},)}
     assert found.unread["pods"] == Unread(Why.MALFORMED, "pods")
 
 

@@ -7,7 +7,7 @@ same pseudonym everywhere, so that what belonged together still does, and checks
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
@@ -17,46 +17,35 @@ import msgspec
 from evenpace.collect.secrets import walked
 from evenpace.collect.slurm.model import TYPES
 from evenpace.collect.snapshot import Snapshot, Unread
+from evenpace.collect.wording import HARDWARE, SAID, SYSTEMS, model
 
 _LONGEST = 100_000  # characters of a text that are kept
 _FIRST = 198 << 24 | 18 << 16  # the first address of a range that nobody has
 _FIRST_LONG = 0x20010DB8 << 96  # the same of IPv6
-# What stands in these fields is said by Kubernetes and Slurm, not by whoever runs the cluster.
-_AS_IS = frozenset(
+# What stands in these fields is said by Kubernetes and its parts; words of others are replaced there as well.
+_SAID = frozenset(
     {
-        *(
-            "type",
-            "status",
-            "reason",
-            "phase",
-            "effect",
-            "operator",
-            "protocol",
-            "mode",
-        ),
-        *(
-            "medium",
-            "accessModes",
-            "architecture",
-            "operatingSystem",
-            "kernelVersion",
-            "osImage",
-            "fieldPath",
-        ),
-        *("kubeletVersion", "kubeProxyVersion", "containerRuntimeVersion", "verbs", "operations", "scope"),
-        *("apiVersions", "qosClass", "volumeMode", "action", "whenDeleted"),
-        *("states", "gres", "flags", "version", "os", "signal", "preempt_mode", "role"),
+        *("type", "status", "reason", "phase", "effect", "operator", "protocol", "mode", "medium"),
+        *("accessModes", "verbs", "operations", "scope", "qosClass", "volumeMode", "action", "whenDeleted"),
     }
 )
-_REASONS = frozenset({"reason"})  # in Slurm, somebody wrote them
-# Mappings whose keys were chosen by somebody.
-_CHOSEN = frozenset(
+# What a system or a machine is.
+_SYSTEM = frozenset(
     {
-        *("labels", "annotations", "nodeSelector", "matchLabels", "selector", "data", "parameters"),
-        *("binaryData", "volumeAttributes", "rayStartParams"),
-        *("capacity", "allocatable", "limits", "requests", "hard", "used"),
+        *("architecture", "operatingSystem", "kernelVersion", "osImage", "os", "version", "apiVersions"),
+        *("kubeletVersion", "kubeProxyVersion", "containerRuntimeVersion"),
     }
 )
+# Of Slurm: what it says by itself, word for word; and whom it names.
+_AS_IS = frozenset({"states", "flags", "signal", "preempt_mode", "role"})
+_PEOPLE = frozenset({"user", "reason_user", "users", "accounts"})
+# Mappings whose keys were chosen by somebody; of amounts, the values are numbers and nothing else.
+_AMOUNTS = frozenset({"capacity", "allocatable", "limits", "requests", "hard", "used"})
+_CHOSEN = _AMOUNTS | {
+    *("labels", "annotations", "nodeSelector", "matchLabels", "selector", "data", "parameters"),
+    *("binaryData", "volumeAttributes", "rayStartParams", "attributes", "minTaskMember"),
+}
+_PATHS = frozenset({"stdout", "stderr", "command", "path", "text"})  # of Slurm
 _TEXTS = frozenset({"message", "command", "args", "expr", "data", "note", "text", "topology", "gres.conf"})
 _LABELS = (
     *("nvidia.com/", "amd.com/", "feature.node.kubernetes.io/", "node.kubernetes.io/instance-type"),
@@ -88,13 +77,20 @@ _WITH_COLONS = (
 )
 _ADDRESS = f"{_WITH_DOTS}|{_WITH_COLONS}"
 _VERSION = r"(?<=:)v?[0-9]{1,4}(?:\.[0-9]{1,4}){1,3}(?![\w.])"
-_NUMBER = r"(?<![\w.\-/])[0-9]{1,12}(?:\.[0-9]{1,6})?(?:[KMGT]i?B?|ms|[smh%])?(?![\w.\-/])"
+_NUMBER = r"(?<![\w.\-/])[0-9]{1,8}(?:\.[0-9]{1,6})?(?:[KMGT]i?B?|ms|[smh%])?(?![\w.\-/])"
 _NAME = re.compile(rf"(?P<address>{_ADDRESS})|(?P<number>{_VERSION})|(?P<word>[^\W_]+)")
 _TEXT = re.compile(rf"(?P<address>{_ADDRESS})|(?P<number>{_VERSION}|{_NUMBER})|(?P<word>[^\W_]+)")
 _LETTERS = re.compile(rf"(?P<address>{_ADDRESS})|(?P<word>[^\W\d_]+)")
+_PATH = re.compile(rf"(?P<address>{_ADDRESS})|(?P<word>[^\W\d_]+[0-9]{{4,}}|[^\W\d_]+)")  # /home/u123456
+_PARTS = re.compile(r"(?P<word>^(?:GPU|NV)(?=[A-Z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+)")  # of CamelCase
+_FIELD = re.compile(r"[a-z][a-z_]*[A-Za-z0-9]*")  # also of Slurm's records
+_LONG = re.compile(r"[0-9]{7,18}")  # an account of a cloud, or somebody's number
 _STEM = re.compile(r"([^\W\d_]+)[0-9]{1,2}")
 _SHORTEST = 4  # letters of a public word that other words may begin with
-_PLACES = re.compile(r"(?i)(?:name|host|addr|user|loc|path|file|dir|log|program|prolog|epilog|pass|info|key)")
+
+
+def _of_slurm(key: str) -> re.Pattern[str]:
+    return _NAME if key in _PEOPLE else _PATH if key in _PATHS else _LETTERS
 
 
 def redacted(snapshots: Collection[Snapshot], public: Collection[str]) -> tuple[Snapshot, ...]:
@@ -106,7 +102,6 @@ class _Redactor:
     def __init__(self, public: frozenset[str], family: str) -> None:
         self._public = public
         self._slurm = family == "slurm"
-        self._as_is = _AS_IS - _REASONS if self._slurm else _AS_IS
         self._words: dict[str, str] = {}
         self._addresses: dict[str, str] = {}
         self._done: dict[tuple[int, str], Any] = {}
@@ -116,7 +111,8 @@ class _Redactor:
         snapshot = walked(snapshot, self._kind)
         unread = {kind: self._reason(one) for kind, one in snapshot.unread.items()}
         partly = {kind: self._reason(one) for kind, one in snapshot.partly.items()}
-        return replace(snapshot, source="redacted", unread=unread, partly=partly)
+        version = snapshot.version and self._replaced(snapshot.version, _LETTERS, SYSTEMS)
+        return replace(snapshot, source="redacted", version=version, unread=unread, partly=partly)
 
     def _reason(self, one: Unread) -> Unread:
         what = self._replaced(one.what, _LETTERS) if self._slurm else one.what  # of Slurm it may be a file
@@ -128,13 +124,10 @@ class _Redactor:
             return self._value(value, "")
         plain = msgspec.to_builtins(value)
         if kind == "config":
-            found: Any = {key: self._setting(key, text) for key, text in plain.items()}
+            found: Any = {key: self._replaced(text, _LETTERS, SAID) for key, text in plain.items()}
         else:
             found = self._value(plain, kind)
         return msgspec.convert(found, TYPES[kind], strict=False)
-
-    def _setting(self, key: str, text: str) -> str:
-        return self._replaced(text, _LETTERS) if _PLACES.search(key) or "/" in text else text
 
     def _value(self, value: Any, key: str) -> Any:
         """Return a value that stands in the field `key`."""
@@ -153,14 +146,24 @@ class _Redactor:
         if isinstance(value.get("name"), str) and isinstance(value.get("value"), str):
             return {**value, **self._variable(value["name"], value["value"])}
         if key not in _CHOSEN:
-            return {name: self._value(one, str(name)) for name, one in value.items()}
-        inner = key if key in _TEXTS else ""
+            return {self._field(name): self._value(one, str(name)) for name, one in value.items()}
         return {
-            self._replaced(str(name), _NAME): one
-            if isinstance(one, str) and str(name).startswith(_LABELS)
-            else self._value(one, inner)
-            for name, one in value.items()
+            self._replaced(str(name), _NAME): self._chosen(key, str(name), one) for name, one in value.items()
         }
+
+    def _field(self, name: Any) -> Any:
+        """Return the name of a field; what no field of an API is called was chosen by somebody."""
+        return name if _FIELD.fullmatch(str(name)) else self._replaced(str(name), _NAME)
+
+    def _chosen(self, key: str, name: str, value: Any) -> Any:
+        """Return the value of a name that somebody chose, in the field `key`."""
+        if isinstance(value, str) and name.startswith(_LABELS):
+            return self._replaced(value, _NAME, HARDWARE, model)
+        if isinstance(value, str) and key not in _AMOUNTS and _LONG.fullmatch(value):
+            return self._word(value)
+        if isinstance(value, Mapping):  # as `matchLabels` of a `selector`
+            return self._value(value, name if name in _CHOSEN else key)
+        return self._value(value, key if key in _TEXTS else "")
 
     def _variable(self, name: str, value: str) -> dict[str, str]:
         """Return a variable of the environment: of those that checks know the numbers stay."""
@@ -169,14 +172,38 @@ class _Redactor:
         return {"name": self._replaced(name, _NAME), "value": told}
 
     def _text(self, key: str, value: str) -> str:
-        if key in self._as_is or key.endswith("Policy") or _PLAIN.fullmatch(value):
+        if _PLAIN.fullmatch(value):
             return value
+        if key in _SYSTEM:
+            return self._replaced(value, _LETTERS, SYSTEMS)
         if self._slurm:
-            return self._replaced(value, _LETTERS)
+            return value if key in _AS_IS else self._replaced(value, _of_slurm(key))
+        if key in _SAID or key.endswith("Policy"):
+            return value if value.lower() in self._public else _PARTS.sub(self._part, value)
         return self._replaced(value, _TEXT if key in _TEXTS else _NAME)
 
-    def _replaced(self, text: str, pattern: re.Pattern[str]) -> str:
-        return pattern.sub(self._one, text)
+    def _part(self, match: re.Match[str]) -> str:
+        """Return a word of `GPUHasFallenOff`; a pseudonym in its place is a word of it as well."""
+        part = match[0]
+        if part.lower() in SAID:
+            return part
+        found = self._one(match)
+        return found[0].upper() + found[1:] if part[0].isupper() else found
+
+    def _replaced(
+        self,
+        text: str,
+        pattern: re.Pattern[str],
+        known: Collection[str] = (),
+        shaped: Callable[[str], bool] | None = None,
+    ) -> str:
+        """Return a text whose words are replaced unless they are public, `known` or `shaped` as may stay."""
+
+        def one(match: re.Match[str]) -> str:
+            stays = match[0].lower() in known or (shaped is not None and shaped(match[0]))
+            return match[0] if stays else self._one(match)
+
+        return pattern.sub(one, text)
 
     def _one(self, match: re.Match[str]) -> str:
         found = match[0]
