@@ -146,6 +146,20 @@ def test_a_customer_in_every_text_is_found_nowhere(family: str) -> None:
         assert not re.findall(".{60}zebra.{20}|.{20}471147114711", told), (check.id, path.name)
 
 
+def test_a_long_number_is_an_account_unless_it_is_an_amount() -> None:
+    volume = {"emptyDir": {"sizeLimit": "34359738368"}}
+    own = {
+        "args": ["--account", "471147114711", "--steps", "500000"],
+        "resources": {"limits": {"memory": "1" * 12}},
+    }
+    (found,) = redacted((of(pods=({"spec": {"containers": [own], "volumes": [volume]}},)),), looked_for())
+    spec = found.kinds["pods"][0]["spec"]
+    assert "471147114711" not in str(spec)
+    assert spec["containers"][0]["args"][3] == "500000"
+    assert spec["containers"][0]["resources"] == own["resources"]
+    assert spec["volumes"] == [volume]
+
+
 def test_a_user_s_number_goes_with_him() -> None:
     job = Job("4711", "train", "u123456", command="/home/u123456/job.sbatch", stdout="/home/u123456/%j.out")
     (found,) = redacted([Snapshot("slurm", "s", NOW, {"jobs": (job,)})], looked_for())

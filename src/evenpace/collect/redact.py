@@ -39,9 +39,11 @@ _SYSTEM = frozenset(
 # Of Slurm: what it says by itself, word for word; and whom it names.
 _AS_IS = frozenset({"states", "flags", "signal", "preempt_mode", "role"})
 _PEOPLE = frozenset({"user", "reason_user", "users", "accounts"})
-# Mappings whose keys were chosen by somebody; of amounts, the values are numbers and nothing else.
-_AMOUNTS = frozenset({"capacity", "allocatable", "limits", "requests", "hard", "used"})
-_CHOSEN = _AMOUNTS | {
+# Amounts by the name of what they are of, and others: a number of any length is one.
+_OF_NAMED = frozenset({"capacity", "allocatable", "limits", "requests", "hard", "used"})
+_AMOUNTS = _OF_NAMED | {"sizeLimit", "nominalQuota", "borrowingLimit", "lendingLimit", "storage", "size"}
+# Mappings whose keys were chosen by somebody.
+_CHOSEN = _OF_NAMED | {
     *("labels", "annotations", "nodeSelector", "matchLabels", "selector", "data", "parameters"),
     *("binaryData", "volumeAttributes", "rayStartParams", "attributes", "minTaskMember"),
 }
@@ -159,11 +161,9 @@ class _Redactor:
         """Return the value of a name that somebody chose, in the field `key`."""
         if isinstance(value, str) and name.startswith(_LABELS):
             return self._replaced(value, _NAME, HARDWARE, model)
-        if isinstance(value, str) and key not in _AMOUNTS and _LONG.fullmatch(value):
-            return self._word(value)
         if isinstance(value, Mapping):  # as `matchLabels` of a `selector`
             return self._value(value, name if name in _CHOSEN else key)
-        return self._value(value, key if key in _TEXTS else "")
+        return self._value(value, key if key in _TEXTS or key in _AMOUNTS else "")
 
     def _variable(self, name: str, value: str) -> dict[str, str]:
         """Return a variable of the environment: of those that checks know the numbers stay."""
@@ -172,7 +172,7 @@ class _Redactor:
         return {"name": self._replaced(name, _NAME), "value": told}
 
     def _text(self, key: str, value: str) -> str:
-        if _PLAIN.fullmatch(value):
+        if _PLAIN.fullmatch(value) and (key in _AMOUNTS or not _LONG.fullmatch(value)):
             return value
         if key in _SYSTEM:
             return self._replaced(value, _LETTERS, SYSTEMS)
