@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.slurm.real import NODES, RealSlurm
+from tests.slurm.watched import watched
 
 from evenpace.collect.slurm import dump, live
 from evenpace.collect.slurm.commands import COMMANDS
@@ -79,27 +80,32 @@ def test_a_dump_of_the_same_moment_gives_the_same_facts(slurm: RealSlurm, tmp_pa
     assert (node.reason, "DRAIN" in node.states) == ("xid 79 seen: a=b (see #12)", True)
 
 
-EXECUTED = re.compile(r'execve\("([^"]*)", \[(.*?)\]')
+# What the audit and Slurm's commands open for writing, each with its reason.
+OPENED = (
+    r"openat /dev/null",  # what a command reads from, and where Slurm's own log goes
+)
+# Whom they talk to: munge, the controller and the database on this machine; nobody else.
+ADDRESSES = re.compile(
+    r'sun_path="[^"]*/munge\.sock"|sun_path="/var/run/nscd/socket"|inet_addr\("127\.0\.0\.[12]"\)'
+)
 
 
 @pytest.mark.skipif(not (shutil.which("strace") or os.environ.get("CI")), reason="strace is not installed")
-def test_nothing_but_the_commands_of_the_list_is_executed(slurm: RealSlurm, tmp_path: Path) -> None:
-    """Record every program that the audit and its children start, and every socket that they connect."""
-    log = tmp_path / "strace.log"
-    subprocess.run(
-        ["strace", "-f", "-q", "-s", "4096", "-e", "trace=execve", "-o", str(log), *EVENPACE, "audit"],
-        env=slurm.environment | {"KUBECONFIG": str(slurm.folder / "none")},
-        capture_output=True,
-        check=False,
-    )
-    lines = [line for line in log.read_text("utf-8").splitlines() if " = 0" in line]
-    calls = [EXECUTED.search(line) for line in lines]
-    run = [json.loads(f"[{call.group(2)}]") for call in calls if call]
-    assert run[0][1:] == ["-m", "evenpace", "audit"]
-    assert len(run) == len(lines)
-    asked = {tuple(arguments) for arguments in run[1:]}
+def test_the_kernel_sees_reading_commands_and_nothing_else(slurm: RealSlurm, tmp_path: Path) -> None:
+    """Of the audit and all its children: programs, files opened for writing, changes, signals, sockets."""
+    environment = slurm.environment | {
+        "KUBECONFIG": str(slurm.folder / "none"),
+        "PYTHONDONTWRITEBYTECODE": "1",  # python's own, which an installation has already
+    }
+    seen = watched([*EVENPACE, "audit"], environment, tmp_path)
+    (own,) = [one for one in seen.run if "evenpace" in one]
+    assert (seen.returned, own[1:]) == (0, ["-m", "evenpace", "audit"])
+    asked = {tuple(one) for one in seen.run if one is not own}
     assert asked <= set(COMMANDS.values())
     assert {COMMANDS[kind] for kind in ("config", "nodes", "jobs", "accounting")} <= asked
+    assert [one for one in seen.changed if not any(re.fullmatch(known, one) for known in OPENED)] == []
+    assert seen.signalled == set()
+    assert [one for one in seen.connected if not ADDRESSES.search(one)] == []
 
 
 def test_the_audit_changes_nothing_in_the_cluster(slurm: RealSlurm) -> None:
