@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -40,14 +40,19 @@ def destination(form: str, output: str | None) -> Path | None:
     return None
 
 
-def write(content: bytes, file: Path | None, logs: Iterable[Path]) -> None:
-    """Write a report to a file, or to standard output; raises Problem, also where the file is a log."""
+def write(content: bytes | Iterator[bytes], file: Path | None, logs: Iterable[Path]) -> None:
+    """Write a report, whole or in pieces, to a file or to standard output.
+
+    Raises Problem, also where the file is a log.
+    """
+    pieces = iter((content,)) if isinstance(content, bytes) else content
     if file is None:
-        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.writelines(pieces)
         return
     if any(file == log or (file.exists() and log.exists() and file.samefile(log)) for log in logs):
         raise Problem(f"{file} is one of the logs; choose another --output")
     try:
-        file.write_bytes(content)
+        with file.open("wb") as out:
+            out.writelines(pieces)
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}; choose another --output") from error

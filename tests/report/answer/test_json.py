@@ -3,10 +3,11 @@ from __future__ import annotations
 import json
 
 import msgspec
+import pytest
 from tests.report.answer.made import answer, found, hostile, nothing
 
 from evenpace.findings import Finding
-from evenpace.report.answer.json import to_json
+from evenpace.report.answer.json import streamed, to_json, written
 
 
 def test_the_envelope_of_findings_and_beside_it_what_was_read() -> None:
@@ -34,3 +35,12 @@ def test_all_text_survives_and_none_of_it_is_obeyed(trick: str) -> None:
 
 def test_korean_is_readable() -> None:
     assert "GPU가 버스에서 이탈함" in to_json(answer("ko"))
+
+
+@pytest.mark.parametrize("items", [[], [{"a": 1}], [{"a": "x\ny", "b": [{}, []]}, {"c": ["\u202e", "가"]}]])
+def test_a_page_in_pieces_is_the_page(items: list[dict[str, object]]) -> None:
+    place: list[object] = []
+    page = {"schema": 1, "runs": [{"before": "[]", "results": place, "after": ["]"]}], "more": {}}
+    told = "".join(streamed(page, place, iter(items)))
+    place += items
+    assert told == written(page)

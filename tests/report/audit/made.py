@@ -12,7 +12,7 @@ from evenpace.checks.catalogue import Check, read
 from evenpace.checks.running import Result
 from evenpace.collect.snapshot import Snapshot, Unread, Why
 from evenpace.findings import Evidence, Outcome, Subject
-from evenpace.report.audit import Audit, audit_of
+from evenpace.report.audit import Audit, audit_of, render
 from evenpace.report.audit.baseline import Baseline
 from evenpace.report.audit.suppressions import Suppression, Suppressions
 
@@ -107,3 +107,8 @@ def hostile(trick: str, lang: str = "en") -> Audit:
     sources = replace(KUBERNETES, source=trick, version=trick)
     told = [replace(one, snapshot=sources) if one.snapshot is KUBERNETES else one for one in said]
     return audit_of((sources, SLURM), told, lang, decided)
+
+
+def rendered(audit: Audit, form: str) -> str:
+    """Return an audit in a form, whole."""
+    return "".join(render(audit, form))

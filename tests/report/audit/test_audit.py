@@ -20,6 +20,7 @@ from tests.report.audit.made import (
     failed,
     gap,
     job,
+    rendered,
     results,
     suppression,
 )
@@ -27,7 +28,7 @@ from tests.report.audit.made import (
 from evenpace.checks.answers import Gap
 from evenpace.errors import Problem
 from evenpace.findings import Severity, Subject
-from evenpace.report.audit import baseline, render, suppressions
+from evenpace.report.audit import baseline, suppressions
 from evenpace.report.audit.baseline import Baseline
 from evenpace.report.audit.failing import fails
 from evenpace.report.audit.groups import absent, beside, groups, undecided, verdict
@@ -190,7 +191,7 @@ def test_a_wrong_suppression_is_one_line(tmp_path: Path, text: str, says: str) -
 
 def test_an_audit_is_a_baseline_of_the_next(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    path.write_text(render(audit("ko", results(more=7)), "json"), "utf-8")
+    path.write_text(rendered(audit("ko", results(more=7)), "json"), "utf-8")
     again = audit("en", results(more=7), None, baseline.read(path))
     assert again.counting() == ()
     assert not fails(again, "info")
@@ -202,7 +203,7 @@ def test_an_audit_is_a_baseline_of_the_next(tmp_path: Path) -> None:
 
 def test_what_was_suppressed_in_a_baseline_counts_when_that_ends(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    path.write_text(render(audit("en", None, Suppressions((suppression("*"),))), "json"), "utf-8")
+    path.write_text(rendered(audit("en", None, Suppressions((suppression("*"),))), "json"), "utf-8")
     assert len(audit("en", None, None, baseline.read(path)).counting()) == 6
 
 

@@ -8,19 +8,17 @@ from pathlib import Path
 
 import pytest
 from tests.report.answer.test_html import Page, texts
-from tests.report.audit.made import aside, audit, clean, hostile, results
-
-from evenpace.report.audit import render
+from tests.report.audit.made import aside, audit, clean, hostile, rendered, results
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_golden(golden: Callable[[str, str], None], lang: str) -> None:
-    body = render(audit(lang), "html").partition("<body>")[2]
+    body = rendered(audit(lang), "html").partition("<body>")[2]
     golden(f"audit-{lang}.html", re.sub(r"\n\s*\n+", "\n", body))
 
 
 def test_the_page_needs_and_runs_nothing() -> None:
-    tags = Page(render(audit(), "html")).tags
+    tags = Page(rendered(audit(), "html")).tags
     assert not {tag for tag, _ in tags} & {"script", "link", "img", "iframe", "form", "object"}
     assert not {name for _, attrs in tags for name in attrs} & {"style", "src", "onclick", "onerror"}
     away = [attrs["href"] or "" for tag, attrs in tags if tag == "a"]
@@ -28,7 +26,7 @@ def test_the_page_needs_and_runs_nothing() -> None:
 
 
 def test_only_our_own_style_is_allowed() -> None:
-    page = render(audit(), "html")
+    page = rendered(audit(), "html")
     style = re.search(r"<style>(.*)</style>", page, re.DOTALL)
     policy = next(attrs["content"] for tag, attrs in Page(page).tags if "http-equiv" in attrs)
     assert style
@@ -38,7 +36,7 @@ def test_only_our_own_style_is_allowed() -> None:
 
 
 def test_what_a_cluster_holds_is_text(trick: str) -> None:
-    page, plain = render(hostile(trick), "html"), render(hostile("plain"), "html")
+    page, plain = rendered(hostile(trick), "html"), rendered(hostile("plain"), "html")
     tags = [tag for tag, _ in Page(page).tags if tag != "code"]  # `ticks` of a tenant become code
     assert tags == [tag for tag, _ in Page(plain).tags if tag != "code"]
     assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2028"} & set(page)
@@ -46,20 +44,20 @@ def test_what_a_cluster_holds_is_text(trick: str) -> None:
 
 
 def test_prose_has_its_code() -> None:
-    page = render(audit(), "html")
+    page = rendered(audit(), "html")
     assert "Set <code>spec.backoffLimit</code>." in page
     assert "kubectl get job train-0 -n ml -o yaml" in list(texts(page))
 
 
 def test_many_subjects_are_folded_and_counted() -> None:
-    said = list(texts(render(audit("en", results(jobs=300, more=1000)), "html")))
+    said = list(texts(rendered(audit("en", results(jobs=300, more=1000)), "html")))
     assert "1296 more subjects have the same gap." in said
     assert "1100 more subjects have the same gap." in said
 
 
 def test_all_is_well_and_what_does_not_count() -> None:
-    assert "No gap found." in list(texts(render(clean(), "html")))
-    assert "Found, but does not count" in list(texts(render(aside(), "html")))
+    assert "No gap found." in list(texts(rendered(clean(), "html")))
+    assert "Found, but does not count" in list(texts(rendered(aside(), "html")))
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
@@ -67,7 +65,7 @@ def test_a_browser_shows_it(tmp_path: Path, lang: str) -> None:
     from tests.chromium import complaints, started
 
     path = tmp_path / "audit.html"
-    path.write_text(render(audit(lang), "html"), "utf-8")
+    path.write_text(rendered(audit(lang), "html"), "utf-8")
     with started() as browser:
         for width, scheme in ((1200, "light"), (360, "dark")):
             page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)

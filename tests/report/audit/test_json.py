@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from tests.report.audit.made import QUIET, aside, audit, hostile, results
+from tests.report.audit.made import QUIET, aside, audit, hostile, rendered, results
 
-from evenpace.report.audit import Audit, render
+from evenpace.report.audit import Audit
 
 
 def page(said: Audit) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(render(said, "json"))
+    told: dict[str, Any] = json.loads(rendered(said, "json"))
     return told
 
 
@@ -53,7 +53,7 @@ def test_incidents_are_those_of_the_check() -> None:
 
 @pytest.mark.usefixtures("trick")
 def test_hostile_clusters_make_valid_json(trick: str) -> None:
-    text = render(hostile(trick), "json")
+    text = rendered(hostile(trick), "json")
     assert json.loads(text)["schema"] == 1
     assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2028"} & set(text)
     text.encode()

@@ -4,9 +4,20 @@ from collections.abc import Callable
 from xml.etree.ElementTree import Element, fromstring
 
 import pytest
-from tests.report.audit.made import RESTARTS, aside, audit, clean, failed, gap, hostile, job, suppression
+from tests.report.audit.made import (
+    RESTARTS,
+    aside,
+    audit,
+    clean,
+    failed,
+    gap,
+    hostile,
+    job,
+    rendered,
+    suppression,
+)
 
-from evenpace.report.audit import Audit, render
+from evenpace.report.audit import Audit
 from evenpace.report.audit.suppressions import Suppressions
 
 # What the schema of Jenkins' JUnit plug-in asks of the parts that we write.
@@ -29,7 +40,7 @@ CHILDREN = {
 
 
 def parsed(said: Audit) -> Element:
-    root = fromstring(render(said, "junit").encode())  # noqa: S314  our own
+    root = fromstring(rendered(said, "junit").encode())  # noqa: S314  our own
     assert root.tag == "testsuites"
     for one in root.iter():
         assert set(one.attrib) == ATTRIBUTES[one.tag]
@@ -77,7 +88,7 @@ def test_what_does_not_count_is_skipped_with_its_reason() -> None:
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_golden(golden: Callable[[str, str], None], lang: str) -> None:
-    golden(f"audit-{lang}.xml", render(audit(lang), "junit"))
+    golden(f"audit-{lang}.xml", rendered(audit(lang), "junit"))
 
 
 def test_hostile_clusters_make_valid_xml(trick: str) -> None:

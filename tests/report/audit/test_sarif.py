@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.report.answer.test_sarif import URI, message
-from tests.report.audit.made import RESTARTS, aside, audit, failed, gap, hostile, job
+from tests.report.audit.made import RESTARTS, aside, audit, failed, gap, hostile, job, rendered
 
 from evenpace.findings import Subject
-from evenpace.report.audit import Audit, render
+from evenpace.report.audit import Audit
 
 RESULT = {
     *("ruleId", "ruleIndex", "kind", "level", "rank", "message", "locations", "partialFingerprints"),
@@ -19,7 +19,7 @@ RESULT = {
 
 
 def log(said: Audit) -> dict[str, Any]:
-    page = json.loads(render(said, "sarif"))
+    page = json.loads(rendered(said, "sarif"))
     assert set(page) == {"$schema", "version", "runs"}
     assert page["version"] == "2.1.0"
     (run,) = page["runs"]
@@ -122,6 +122,6 @@ def test_no_name_leads_to_a_file_above(name: str) -> None:
 
 def test_hostile_clusters_make_a_valid_file(trick: str) -> None:
     log(hostile(trick))
-    text = render(hostile(trick), "sarif")
+    text = rendered(hostile(trick), "sarif")
     assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2028"} & set(text)
     text.encode()

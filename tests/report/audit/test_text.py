@@ -17,12 +17,13 @@ from tests.report.audit.made import (
     gap,
     hostile,
     job,
+    rendered,
     results,
 )
 
 from evenpace.findings import Subject
 from evenpace.report.audit import Audit, audit_of
-from evenpace.report.audit.formats.text import print_audit, render
+from evenpace.report.audit.formats.text import print_audit
 
 
 def shown(said: Audit, width: int = 100) -> str:
@@ -88,8 +89,8 @@ def test_many_failing_checks_are_listed_once_more_at_the_end() -> None:
 def test_hostile_clusters_steer_no_terminal(trick: str) -> None:
     told = shown(hostile(trick))
     assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2028", "\udcff"} & set(told)
-    render(hostile(trick)).encode()
+    rendered(hostile(trick), "text").encode()
 
 
 def test_a_file_has_no_colours() -> None:
-    assert "\x1b" not in render(audit())
+    assert "\x1b" not in rendered(audit(), "text")

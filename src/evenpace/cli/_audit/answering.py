@@ -67,4 +67,4 @@ def _show(audit: Audit, form: str, file: Path | None, inputs: Sequence[Path]) ->
     if form == "text" and file is None:
         print_audit(audit, terminal())
     else:
-        write(render(audit, form).encode(), file, inputs)
+        write((piece.encode() for piece in render(audit, form)), file, inputs)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
+from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -23,6 +25,23 @@ def to_json(answer: Answer) -> str:
         "skipped": {reason: list(names) for reason, names in answer.skipped.items()},
     }
     return written(page)
+
+
+def streamed(page: dict[str, Any], place: list[Any], items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Yield what `written` returns for a page where `items` are in `place`, an empty list somewhere in it.
+
+    One item is in memory at a time.
+    """
+    mark = token_hex(16)  # which no text of the page can hold by intent
+    place.append(mark)
+    head, _, tail = written(page).partition(f'"{mark}"')
+    place.clear()
+    indent = head[head.rfind("\n") :]
+    before, between = head.rstrip(), ""
+    for item in items:
+        yield f"{before}{between}{indent}{written(item).rstrip().replace(chr(10), indent)}"
+        before, between = "", ","
+    yield before + tail.lstrip() if before else tail
 
 
 def written(page: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,8 +98,8 @@ def audit_of(
     )
 
 
-def render(audit: Audit, form: str) -> str:
-    """Return the audit in a form to be written: by `render(audit)` of `formats/<form>.py`."""
+def render(audit: Audit, form: str) -> Iterator[str]:
+    """Yield the audit in a form to be written, in pieces: by `render(audit)` of `formats/<form>.py`."""
     module: Any = importlib.import_module(f"{__name__}.formats.{form}")
-    made: Callable[[Audit], str] = module.render
+    made: Callable[[Audit], Iterator[str]] = module.render
     return made(audit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -24,9 +25,9 @@ OPEN = 4  # subjects of a check that stand open
 MOST_SUBJECTS = 200  # of a check on the page
 
 
-def render(audit: Audit) -> str:
-    """Render the page."""
-    return (
+def render(audit: Audit) -> Iterator[str]:
+    """Yield the page."""
+    yield (
         _environment()
         .get_template("audit.html.j2")
         .render(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from evenpace.checks.running import Result
 from evenpace.checks.telling import reason
 from evenpace.collect.snapshot import Snapshot
 from evenpace.findings import to_builtins
-from evenpace.report.answer.json import written
+from evenpace.report.answer.json import streamed
 from evenpace.report.audit import Audit
 from evenpace.report.audit.groups import absent
 from evenpace.report.audit.suppressions import Suppression
@@ -19,14 +20,12 @@ from evenpace.terms.spelling import line
 from evenpace.watch.events import stamp
 
 
-def render(audit: Audit) -> str:
-    """Return the audit as indented JSON; `checks[].findings` are places in `findings`."""
-    said = to_builtins(replace(finding, summary=line(finding.summary)) for finding in audit.findings)
-    said["findings"] = [one | _about(audit, place) for place, one in enumerate(said["findings"])]
+def render(audit: Audit) -> Iterator[str]:
+    """Yield the audit as indented JSON; `checks[].findings` are places in `findings`."""
     places: dict[int, list[int]] = {}
     for place, number in enumerate(audit.of):
         places.setdefault(number, []).append(place)
-    page = said | {
+    page = to_builtins(()) | {
         "counts": {outcome.value: count for outcome, count in audit.counts().items()},
         "counting": len(audit.counting()) + sum(map(audit.unlisted, range(len(audit.results)))),
         "checks": [
@@ -39,7 +38,13 @@ def render(audit: Audit) -> str:
             "expired": [_decision(one) for one in audit.suppressions.expired],
         },
     }
-    return written(page)
+    return streamed(page, page["findings"], (_finding(audit, place) for place in range(len(audit.findings))))
+
+
+def _finding(audit: Audit, place: int) -> dict[str, Any]:
+    found = audit.findings[place]
+    said: dict[str, Any] = msgspec.to_builtins(replace(found, summary=line(found.summary)))
+    return said | _about(audit, place)
 
 
 def _about(audit: Audit, place: int) -> dict[str, Any]:

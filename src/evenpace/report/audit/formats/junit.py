@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from evenpace.checks.running import Result
@@ -17,8 +18,8 @@ from evenpace.terms.spelling import clean, line
 MOST_SUBJECTS = 50  # of a check that are written out
 
 
-def render(audit: Audit) -> str:
-    """Return the audit as XML: gaps that count are failures, what could not be decided is skipped."""
+def render(audit: Audit) -> Iterator[str]:
+    """Yield the audit as XML: gaps that count are failures, what could not be decided is skipped."""
     root = Element("testsuites", name="evenpace audit")
     failing = {group.check.id: group for group in groups(audit)}
     for snapshot in audit.snapshots:
@@ -29,7 +30,7 @@ def render(audit: Audit) -> str:
         _count(suite)
     _total(root)
     indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
 def _suite(root: Element, snapshot: Snapshot) -> Element:

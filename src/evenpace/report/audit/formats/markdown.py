@@ -25,8 +25,8 @@ MOST_SUBJECTS = 8  # of a check that are shown with their evidence
 _INDENT = "   "
 
 
-def render(audit: Audit) -> str:
-    """Return the audit as Markdown."""
+def render(audit: Audit) -> Iterator[str]:
+    """Yield the audit as Markdown."""
     shown = groups(audit)
     parts = [f"# {say('audit-title', audit.lang)}\n", f"**{harmless(verdict(audit))}**\n"]
     parts += [harmless(text) + "\n" for text in sources(audit)]
@@ -38,7 +38,7 @@ def render(audit: Audit) -> str:
     if reasons := undecided(audit):
         parts.append(f"## {say('audit-undecided', audit.lang)}\n")
         parts.append("".join(f"- {harmless(why)}: {_ids(ids)}\n" for why, ids in reasons))
-    return "\n".join([*parts, harmless(counted(audit)) + "\n"])
+    yield "\n".join([*parts, harmless(counted(audit)) + "\n"])
 
 
 def _ids(ids: list[str]) -> str:

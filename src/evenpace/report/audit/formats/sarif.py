@@ -9,7 +9,7 @@ from urllib.parse import quote
 from evenpace import __version__
 from evenpace.checks.catalogue import Check
 from evenpace.findings import Finding
-from evenpace.report.answer.json import written
+from evenpace.report.answer.json import streamed
 from evenpace.report.answer.markdown import fenced, harmless
 from evenpace.report.answer.sarif import LEVELS, SCHEMA, message
 from evenpace.report.audit import Audit
@@ -23,8 +23,9 @@ from evenpace.terms.spelling import clean, line
 MOST_PLACES = 20  # of a gap that several nodes share
 
 
-def render(audit: Audit) -> str:
-    """Return the audit as SARIF: all checks that ran are rules, suppressed gaps are marked as such."""
+def render(audit: Audit) -> Iterator[str]:
+    """Yield the audit as SARIF: all checks that ran are rules, suppressed gaps are marked as such."""
+    results: list[Any] = []
     index = {id_: n for n, id_ in enumerate(dict.fromkeys(result.check.id for result in audit.results))}
     checks = {result.check.id: result.check for result in audit.results}
     run = {
@@ -38,10 +39,11 @@ def render(audit: Audit) -> str:
         "automationDetails": {"id": "evenpace/audit/"},
         "language": audit.lang,
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _notes(audit, index)}],
-        "results": [_result(audit, place, index) for place in range(len(audit.findings))],
+        "results": results,
         "columnKind": "unicodeCodePoints",
     }
-    return written({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    page = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return streamed(page, results, (_result(audit, place, index) for place in range(len(audit.findings))))
 
 
 def _rule(check: Check, lang: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ The subjects of a check stand together, its advice once. A command is never wrap
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -32,11 +33,11 @@ MOST_SUBJECTS = 4  # of a check that are shown with their evidence
 FEW = 3  # checks that are seen at a glance
 
 
-def render(audit: Audit) -> str:
-    """Return the audit as text for a file."""
+def render(audit: Audit) -> Iterator[str]:
+    """Yield the audit as text for a file."""
     page = io.StringIO()
     print_audit(audit, Console(file=page, width=FILE_WIDTH, highlight=False, color_system=None))
-    return page.getvalue()
+    yield page.getvalue()
 
 
 def print_audit(audit: Audit, console: Console) -> None:
