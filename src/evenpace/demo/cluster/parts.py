@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -99,8 +100,16 @@ def _running(container: Object, started: str) -> Object:
     return {
         "name": container["name"],
         "image": container["image"],
+        "imageID": _digest(container["image"]),
         "ready": True,
         "started": True,
         "restartCount": 0,
         "state": {"running": {"startedAt": started}},
     }
+
+
+@cache
+def _digest(image: str) -> str:
+    """Return an image's name by a digest, as a runtime says which one it runs."""
+    name, _, tag = image.rpartition(":")
+    return f"{name}@sha256:{hashlib.sha256(tag.encode()).hexdigest()}"
