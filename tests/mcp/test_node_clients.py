@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from tests.cli.test_mcp import FIXTURE, listening
 
-NODE = Path(__file__).parent / "node"
-# The suite needs node 22, which stands there as well: it goes in front of the machine's own.
-PATH = os.pathsep.join((str(NODE / "node_modules/.bin"), os.environ.get("PATH", os.defpath)))
+INSTALLED = Path(__file__).parent / "node/node_modules"
+# The suite needs node 22, which is installed with it: it goes in front of the machine's own.
+OURS = map(str, (*INSTALLED.glob("node-linux-*/bin"), INSTALLED / ".bin"))
+PATH = os.pathsep.join((*OURS, os.environ.get("PATH", os.defpath)))
 SERVER = (sys.executable, "-m", "evenpace", "mcp")
 CALL = ("--method", "tools/call", "--tool-name", "check", "--tool-arg", "id=jobset_no_restarts")
 SCENARIOS = ("server-initialize", "ping", "tools-list", "dns-rebinding-protection")
