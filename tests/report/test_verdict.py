@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
+import pytest
+
 from evenpace.findings import Finding, Severity, Subject
 from evenpace.report.deeds import deed
 from evenpace.report.story import Story, tell
 from evenpace.report.verdict import verdict
+from evenpace.report.view import cards
 from evenpace.watch import events as ev
 
 
@@ -91,3 +95,24 @@ def test_deeds() -> None:
     assert deed(would, "en") == "would have restarted (policy: observe) (out: n, from the beginning)"
     other = ev.Decision(time="", incarnation=0, policy="x", action="shrink", reason="")
     assert deed(other, "en") == "shrink"
+
+
+def test_who_is_not_named_has_no_confidence() -> None:
+    nobody = finding(0, 1000, Severity.WARNING, Subject("job"))
+    unsure = msgspec.structs.replace(nobody, finding=replace(nobody.finding, confidence=0.0))
+    story = tell([unsure])
+    assert verdict(story, "en").startswith("Slow worker since 00:16:40, nobody named. ")
+    assert "00:16:40부터(원인 미특정)" in verdict(story, "ko")
+    (card,) = cards(story, "en")
+    assert card.confidence == ""
+
+
+@pytest.mark.parametrize(("iteration", "why"), [(96, "the job's work changed"), (None, "the job ended")])
+def test_a_finding_ends_with_the_job_or_with_its_work(iteration: int | None, why: str) -> None:
+    raised = finding(0, 1000, Severity.WARNING, Subject("rank", rank=3))
+    since = ev.stamp(1060)
+    closed = ev.FindingClosed(
+        time=since, incarnation=0, id=0, reason="ended", since=since, iteration=iteration
+    )
+    (card,) = cards(tell([raised, closed]), "en")
+    assert card.state == why

@@ -28,7 +28,7 @@ def _event_words(event: ev.Event, story: Story, lang: str) -> str:  # noqa: PLR0
         case ev.FindingRaised():
             return sentence(event.finding, lang)
         case ev.FindingClosed():
-            return f"#{event.id} {reason(event.reason, lang)}"
+            return f"#{event.id} {reason(event.reason, event.iteration, lang)}"
         case ev.Decision():
             return choice(event, lang)
         case ev.Narrowed() | ev.Probed() | ev.Adapted():

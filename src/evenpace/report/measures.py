@@ -27,7 +27,7 @@ def number(value: _Value) -> str:
 def _seconds(value: _Value) -> str:
     if not isinstance(value, float | int):
         return number(value)
-    return f"{'-' if value < 0 else ''}{duration(abs(value))}"
+    return f"{'-' if value < 0 else ''}{duration(abs(value))}" if abs(value) >= 5e-7 else "0 s"
 
 
 def _share(value: _Value) -> str:

@@ -123,8 +123,8 @@ def _some(events: list[tuple[float, _E]], tell: Callable[[float, _E], Measured],
     half, middle = MOST // 2, events[MOST // 2 : -(MOST // 2)]
     until = clock(middle[-1][0])
     gap = Measured(clock(middle[0][0]), say("report-left-out", lang, count=len(middle), until=until))
-    first, last = ([tell(at, event) for at, event in part] for part in (events[:half], events[-half:]))
-    return [*first, gap, *last]
+    told = [tell(at, event) for at, event in (*events[:half], *events[-half:])]
+    return [*told[:half], gap, *told[half:]]
 
 
 def _table(title: str, columns: tuple[str, ...], rows: list[Row], lang: str) -> Table:

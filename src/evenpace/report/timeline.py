@@ -115,7 +115,7 @@ def _closed(raised: Raised, lang: str) -> str:
         lang,
         who=who(raised.finding.subject, lang),
         fault=uncapped(fault(raised.finding.fault, lang)),
-        reason=reason(raised.reason, lang),
+        reason=reason(raised.reason, raised.closed_iteration, lang),
     )
 
 

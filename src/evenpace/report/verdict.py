@@ -51,11 +51,12 @@ def _about(story: Story, name: str, findings: list[Raised], lang: str) -> str:
 
 def clause(story: Story, raised: Raised, lang: str) -> str:
     """Say one finding in a few words: who, what, from when to when, what was done."""
-    key = "report-clause-open" if raised.closed is None else "report-clause-closed"
+    subject = raised.finding.subject
+    whom = "" if raised.finding.names_culprit or subject.object else "-nobody"
     text = say(
-        key,
+        f"report-clause{whom}-{'open' if raised.closed is None else 'closed'}",
         lang,
-        who=who(raised.finding.subject, lang),
+        who=who(subject, lang),
         fault=_fault(raised, lang),
         since=clock(raised.onset),
         until=clock(raised.closed),
@@ -65,13 +66,16 @@ def clause(story: Story, raised: Raised, lang: str) -> str:
 
 
 def _fault(raised: Raised, lang: str) -> str:
-    """Name the fault; with how sure that is, where it is not quite."""
+    """Name the fault; with how sure that is, where it is not quite and not nil (then nobody is named)."""
     name = uncapped(fault(raised.finding.fault, lang))
-    if raised.finding.confidence >= _SURE:
+    if raised.finding.confidence >= _SURE or not raised.finding.confidence:
         return name
     return say("report-unsure", lang, fault=name, confidence=percent(raised.finding.confidence))
 
 
-def reason(word: str | None, lang: str) -> str:
-    """Say why a finding was closed."""
-    return say(f"report-reason-{word}", lang) if word in ("relief", "restart", "ended") else line(word or "")
+def reason(word: str | None, iteration: int | None, lang: str) -> str:
+    """Say why a finding was closed; `ended` at an iteration is where the work of the job changed."""
+    if word not in ("relief", "restart", "ended"):
+        return line(word or "")
+    changed = word == "ended" and iteration is not None
+    return say("report-reason-changed" if changed else f"report-reason-{word}", lang)

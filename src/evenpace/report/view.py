@@ -119,10 +119,13 @@ def _card(story: Story, raised: Raised, lang: str) -> Card:
         raised.finding,
         lang,
         when=_when(raised, lang),
-        state=say("report-open", lang) if raised.closed is None else reason(raised.reason, lang),
+        state=say("report-open", lang)
+        if raised.closed is None
+        else reason(raised.reason, raised.closed_iteration, lang),
         deed=answer(story, raised, lang),
     )
-    return replace(card, search=search(story, raised, lang))
+    confidence = card.confidence if raised.finding.confidence else ""  # nil where nobody is named
+    return replace(card, search=search(story, raised, lang), confidence=confidence)
 
 
 def card_of(finding: Finding, lang: str, *, when: str = "", state: str = "", deed: str = "") -> Card:

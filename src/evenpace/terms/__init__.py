@@ -132,8 +132,9 @@ class _Whole(int):
 class _Details(dict[str, object]):
     def __getitem__(self, name: str) -> object:
         value = super().__getitem__(name)
-        counts = isinstance(value, Integral) and not isinstance(value, bool)
-        return _Whole(value) if counts else value
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            return _Whole(int(value))
+        return value
 
     def __missing__(self, name: str) -> _Missing:
         return _Missing(name)

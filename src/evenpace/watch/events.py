@@ -128,7 +128,10 @@ class FindingRaised(Event, frozen=True, kw_only=True):
 
 
 class FindingClosed(Event, frozen=True, kw_only=True):
-    """What a finding said is over (`reason`: `relief`, `restart` or `ended`)."""
+    """What a finding said is over. `reason`: `relief`, `restart`, or `ended` (the job, or what it worked on).
+
+    In the latter case there is an `iteration`.
+    """
 
     incarnation: int
     id: int
