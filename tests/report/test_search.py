@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from evenpace.report.search import in_lines, search
+from evenpace.report.search import MOST, in_lines, search
 from evenpace.report.story import tell
 from evenpace.watch import events as ev
 
@@ -53,3 +53,15 @@ def test_a_pair_in_the_world_is_named_by_its_ranks(slow: list[ev.Event]) -> None
 def test_a_run_without_answers_has_nothing_to_show(demo: list[ev.Event]) -> None:
     story = tell(demo)
     assert not search(story, story.findings[1], "en")
+
+
+def test_of_too_many_searches_the_first_and_the_last_are_told(slow: list[ev.Event]) -> None:
+    event = next(one for one in slow if isinstance(one, ev.Narrowed))
+    start = ev.seconds(event.time)
+    more = [replace(event, time=ev.stamp(start + i / 100), suspects=[i]) for i in range(100)]
+    story = tell([*slow, *more])
+    told = search(story, story.findings[1], "en").narrowed
+    assert len(told) == MOST + 1
+    assert "85 more of this kind until" in told[MOST // 2].text
+    assert told[MOST // 2].tables == []
+    assert "rank 99" in told[-1].text

@@ -16,7 +16,7 @@ from evenpace.terms import say
 from evenpace.terms.spelling import duration, line, percent, ranges, size
 from evenpace.watch import events as ev
 
-_E = TypeVar("_E", ev.Narrowed, ev.Probed, ev.Adapted)
+_E = TypeVar("_E")  # a kind of event
 MOST = 16  # searches, probes or changes of strategy that are told of one finding
 _PAIR = 2
 _ROWS = 32  # of a table
@@ -123,7 +123,7 @@ def _some(events: list[tuple[float, _E]], tell: Callable[[float, _E], Measured],
     half, middle = MOST // 2, events[MOST // 2 : -(MOST // 2)]
     until = clock(middle[-1][0])
     gap = Measured(clock(middle[0][0]), say("report-left-out", lang, count=len(middle), until=until))
-    told = [tell(at, event) for at, event in (*events[:half], *events[-half:])]
+    told = [tell(at, event) for at, event in [*events[:half], *events[-half:]]]
     return [*told[:half], gap, *told[half:]]
 
 
