@@ -76,3 +76,12 @@ def test_the_verdict_does_not_list_each_plan(slow: list[ev.Event]) -> None:
     )
     text = verdict(tell([*slow, middle]), "en")
     assert "micro-batches from step 75 to 128, 2 plans, lost" in text
+
+
+def test_what_the_job_ended_under_is_not_told_as_going_on() -> None:
+    ended = ev.IncarnationEnded(time=ev.stamp(300), incarnation=0, outcome="finished")
+    once = applications(tell([*changes((5, "apply")), ended]))
+    assert applied(once, "en") == "micro-batches from step 5 on"
+    assert applied(once, "ko") == "micro-batch 조정 적용(step 5 이후)"
+    again = applications(tell([*changes((5, "apply"), (9, "revert"), (20, "apply")), ended]))
+    assert applied(again, "en") == "micro-batches from step 5 to 9 and from 20 on"

@@ -46,30 +46,31 @@ def applied(plans: Sequence[Application], lang: str) -> str:
     """Say from which step to which a strategy was in force, and under how many plans, if several at once."""
     found = stretches(plans)
     ends = [(one[0].step, one[-1].end_step) for one in found]
-    text = _spans(ends, strategy(plans[0].strategy, lang), lang)
+    text = _spans(ends, strategy(plans[0].strategy, lang), lang, over=found[-1][-1].end is not None)
     many = len(plans) > len(found)
     return say("report-applied-plans", lang, applied=text, count=len(plans)) if many else text
 
 
-def _spans(ends: list[tuple[int, int | None]], name: str, lang: str) -> str:
+def _spans(ends: list[tuple[int, int | None]], name: str, lang: str, *, over: bool) -> str:
+    """Say spans of steps; `over`: the job has ended under the strategy where the last one has no end."""
     (first, last), *more = ends
     if last is None and not more:
-        return say("report-applied-open", lang, strategy=name, first=first)
+        return say("report-applied-on" if over else "report-applied-open", lang, strategy=name, first=first)
     if len(ends) > _SPANS:
-        return _with_breaks(ends, name, lang)
+        return _with_breaks(ends, name, lang, over=over)
     restart = say("report-span-restart", lang)
     text = say("report-span", lang, first=first, last=restart if last is None else last)
     for place, (first, last) in enumerate(more, 2):
         still = last is None and place == len(ends)
-        key = "report-span-open" if still else "report-span-more"
+        key = f"report-span-{'on' if over else 'open'}" if still else "report-span-more"
         text = say(key, lang, earlier=text, first=first, last=restart if last is None else last)
     return say("report-applied", lang, strategy=name, spans=text)
 
 
-def _with_breaks(ends: list[tuple[int, int | None]], name: str, lang: str) -> str:
+def _with_breaks(ends: list[tuple[int, int | None]], name: str, lang: str, *, over: bool) -> str:
     """Say only when a strategy came and went first and last, where it did so often."""
     (first, _), (_, last) = ends[0], ends[-1]
-    whole = _spans([(first, last)], name, lang)
+    whole = _spans([(first, last)], name, lang, over=over)
     return say("report-applied-breaks", lang, applied=whole, count=len(ends) - 1)
 
 
