@@ -1,6 +1,8 @@
 """Train a tiny GPT as several pipelines (1F1B) side by side: ranks change places, slow pipelines do less.
 
 torchrun --nproc-per-node=8 train_pipeline_data.py --pipeline 2 --data 4 --batch 32
+The product of stages and replicas is the number of workers. Under `evenpace run --policy adapt` positions and
+micro-batches change by themselves; README.md shows how to see that.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def live_view(story: Story, lang: str, size: tuple[int, int], now: float) -> Ren
     ]
     parts.append(Text(say("report-live-share", lang, count=_RECENT), style="dim"))
     said = [*range(min(len(_open(story, lang)), _FINDINGS)), *_latest(story, lang)]
-    rows = max(height - 12 - len(said) * (1 + 80 // width), 3)
+    rows = max(height - 13 - len(said) * (1 + 80 // width), 3)
     return Group(*parts, _shares(current, width, rows))
 
 
@@ -69,8 +69,8 @@ def _pace(story: Story, current: Incarnation, lang: str, width: int) -> list[Ren
         (f"  {say('report-live-baseline', lang, time=duration(usual), ratio=ratio)}", "dim"),
     )
     spark = sparkline(recent, width - 1, ceiling(recent))
-    lane, _ = letters(story, current, width - 1, lang, _HISTORY)
-    under_it = [Text(lane, style="bold", no_wrap=True)] if lane.strip() else []
+    lane, legend = letters(story, current, width - 1, lang, _HISTORY)
+    under_it = [Text(lane, style="bold", no_wrap=True), Text(legend, style="dim")] if lane.strip() else []
     return [pace, Text(spark, style="cyan", no_wrap=True), *under_it, Text(_slowest(current, lang))]
 
 
@@ -136,11 +136,11 @@ def _latest(story: Story, lang: str) -> list[tuple[str, str]]:
     """Return label and words of the last search, the last decision, and the strategies in force."""
     rows = []
     if searched := last_search(story, lang):
-        rows.append((say("report-kind-search", lang), f"{clock(searched.at)} {searched.text}"))
+        rows.append((say("report-kind-search", lang).capitalize(), f"{clock(searched.at)} {searched.text}"))
     if story.decisions:
         at, decision = story.decisions[-1]
         words = reasoned if decision.strategy else deed
-        rows.append((say("report-kind-decision", lang), f"{clock(at)} {words(decision, lang)}"))
+        rows.append((say("report-kind-decision", lang).capitalize(), f"{clock(at)} {words(decision, lang)}"))
     label = say("report-live-in-force", lang)
     return [*rows, *((label, text) for text in in_force(story, lang)[-_STRATEGIES:])]
 
