@@ -50,7 +50,8 @@ def test_a_run_before_its_first_iteration() -> None:
 def test_what_was_done_and_what_it_brings_so_far(slow: list[ev.Event], width: int, height: int) -> None:
     page = " ".join(seen(slow[:125], width, height).split())
     assert "In force micro-batches since step 75, lost 2.65 s instead of" in page
-    assert "decision 04:13:43 chose micro-batches: it would by now have saved" in page
+    assert "· slow m micro-batches" in page
+    assert "Decision 04:13:43 chose micro-batches: it would by now have saved" in page
     assert "Narrowed to rank 1 on gpu-00" in page
     assert len(seen(slow[:125], width, height).splitlines()) <= height
 

@@ -130,7 +130,7 @@ class FindingRaised(Event, frozen=True, kw_only=True):
 class FindingClosed(Event, frozen=True, kw_only=True):
     """What a finding said is over. `reason`: `relief`, `restart`, or `ended` (the job, or what it worked on).
 
-    In the latter case there is an `iteration`.
+    Where the work of the job changed, there is an `iteration`.
     """
 
     incarnation: int
