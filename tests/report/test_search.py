@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from evenpace.report.search import MOST, in_lines, search
 from evenpace.report.story import tell
+from evenpace.report.timeline import timeline
 from evenpace.watch import events as ev
 
 
@@ -65,3 +66,12 @@ def test_of_too_many_searches_the_first_and_the_last_are_told(slow: list[ev.Even
     assert "85 more of this kind until" in told[MOST // 2].text
     assert told[MOST // 2].tables == []
     assert "rank 99" in told[-1].text
+
+
+def test_what_is_narrowed_when_a_finding_is_over_is_not_about_it(slow: list[ev.Event]) -> None:
+    event = next(one for one in slow if isinstance(one, ev.Narrowed))
+    closed = next(one for one in slow if isinstance(one, ev.FindingClosed))
+    late = replace(event, time=ev.stamp(ev.seconds(closed.since) + 1.0), suspects=[7])
+    story = tell([*slow, late])
+    assert len(search(story, story.findings[1], "en").narrowed) == 1
+    assert any("rank 7" in moment.text for moment in timeline(story, "en"))

@@ -71,7 +71,10 @@ class Search:
 
 
 def search(story: Story, raised: Raised, lang: str) -> Search:
-    """Return what belongs to one finding: it is the latest begun when the event was written."""
+    """Return what belongs to one finding: it is the latest begun when the event was written.
+
+    What was narrowed when that was over belongs to none, and is in the timeline only.
+    """
     node_of = story.incarnation(raised.incarnation).node_of
     mine = _owned(story).get((raised.incarnation, raised.id), _Owned())
     return Search(
@@ -111,8 +114,10 @@ def _share_out(story: Story) -> dict[tuple[int, int], _Owned]:
         for at, event in getattr(story, name):
             onsets = begun.get(event.incarnation, [])
             if place := bisect_right(onsets, at, key=lambda entry: entry[0]):
-                owned = found.setdefault((event.incarnation, onsets[place - 1][1]), _Owned())
-                getattr(owned, name).append((at, event))
+                number = onsets[place - 1][1]
+                if name == "narrowed" and at > (story.findings[number].closed or at):
+                    continue  # of a slowness that has not been told
+                getattr(found.setdefault((event.incarnation, number), _Owned()), name).append((at, event))
     return found
 
 

@@ -231,5 +231,5 @@ def exit_of(incarnation: Incarnation, rank: int, lang: str) -> str:
         return ""
     known = worker.how in ("clean", "exception", "killed", "gone")
     how = say(f"report-exit-{worker.how}", lang) if known else line(worker.how)
-    detail = line(worker.exception or worker.signal)
+    detail = line(worker.exception or worker.signal).rstrip(": ")  # of an exception without a message
     return f"{how}: {detail}" if detail else how
