@@ -1,34 +1,31 @@
-"""A real kube-apiserver gives the findings that the emulator gives, where its binary is at hand.
+"""A real kube-apiserver: the emulator's findings, the account's rights, pages; where its binary is at hand.
 
 $KUBEBUILDER_ASSETS names a folder with `etcd` and `kube-apiserver`, as setup-envtest makes it.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
+import yaml
+from tests.collect.kubernetes.real import ASSETS, TOKEN, Real, client, started
 from tests.collect.kubernetes.scripted import kubeconfig
 
 from evenpace.checks.catalogue import checks
 from evenpace.checks.running import run_all
+from evenpace.collect.kubernetes import live
 from evenpace.collect.kubernetes.config import access
-from evenpace.collect.kubernetes.live import read
-from evenpace.collect.snapshot import Snapshot
+from evenpace.collect.kubernetes.kinds import KINDS
+from evenpace.collect.snapshot import Snapshot, Why
+from evenpace.demo.cluster.resources import RESOURCES
 from evenpace.demo.cluster.server import Emulator
 from evenpace.demo.cluster.store import Store
+from evenpace.errors import Problem
 
-ASSETS = Path(os.environ.get("KUBEBUILDER_ASSETS", "/usr/local/kubebuilder/bin"))
-KINDS = ("nodes", "jobs.batch", "poddisruptionbudgets.policy")
-TOKEN = "of-this-test"  # noqa: S105  a server on loopback, for as long as the test
+MADE = ("nodes", "jobs.batch", "poddisruptionbudgets.policy")
 GPUS = {"nvidia.com/gpu": "8", "cpu": "96", "memory": "1Ti", "pods": "110"}
 POD = {
     "restartPolicy": "Never",
@@ -62,78 +59,47 @@ BUDGET = {
     "metadata": {"name": "all", "namespace": "default"},
     "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "train"}}},
 }
+NAME = "evenpace-audit"
+ACCOUNT, STRANGER = (f"system:serviceaccount:{NAME}:{name}" for name in (NAME, "stranger"))
+READING, WRITING = {"get", "list", "watch"}, {"create", "update", "patch", "delete", "deletecollection"}
+OWN = {kind.name for kind in RESOURCES if kind.builtin} & KINDS.keys()  # of Kubernetes itself
 
 pytestmark = pytest.mark.skipif(
     not (ASSETS / "kube-apiserver").exists(), reason="KUBEBUILDER_ASSETS names no kube-apiserver"
 )
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+    """Return a real server with the test's objects."""
+    with started(tmp_path_factory.mktemp("server")) as server:
+        filled(server.url)
+        yield server
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start etcd and kube-apiserver on loopback, and return the server's address."""
-    folder = tmp_path_factory.mktemp("server")
-    etcd, peer, port = free_port(), free_port(), free_port()
-    (folder / "tokens.csv").write_text(f"{TOKEN},admin,admin,system:masters\n", "utf-8")
-    openssl = shutil.which("openssl") or pytest.skip("openssl is not installed")
-    subprocess.run([openssl, "genrsa", "-out", folder / "sa.key", "2048"], check=True, capture_output=True)
-    commands = (
-        [
-            ASSETS / "etcd",
-            f"--data-dir={folder / 'etcd'}",
-            f"--listen-client-urls=http://127.0.0.1:{etcd}",
-            f"--advertise-client-urls=http://127.0.0.1:{etcd}",
-            f"--listen-peer-urls=http://127.0.0.1:{peer}",
-        ],
-        [
-            ASSETS / "kube-apiserver",
-            f"--etcd-servers=http://127.0.0.1:{etcd}",
-            f"--cert-dir={folder / 'pki'}",
-            "--bind-address=127.0.0.1",
-            "--advertise-address=127.0.0.1",
-            f"--secure-port={port}",
-            "--service-cluster-ip-range=10.0.0.0/24",
-            "--authorization-mode=RBAC",
-            f"--token-auth-file={folder / 'tokens.csv'}",
-            "--service-account-issuer=https://127.0.0.1",
-            f"--service-account-key-file={folder / 'sa.key'}",
-            f"--service-account-signing-key-file={folder / 'sa.key'}",
-            "--disable-admission-plugins=ServiceAccount",
-            "--endpoint-reconciler-type=none",
-        ],
-    )
-    with (folder / "log").open("wb") as log:
-        running = [subprocess.Popen(command, stdout=log, stderr=log) for command in commands]
-        try:
-            ready(f"https://127.0.0.1:{port}", folder / "log")
-            yield f"https://127.0.0.1:{port}"
-        finally:
-            for process in reversed(running):
-                process.terminate()
-                process.wait(30)
+def account(real: Real, repository: Path) -> str:
+    """Apply the manifest for the audit, and return a token of its account."""
+    manifest = (repository / "deploy/kubernetes/audit-rbac.yaml").read_text("utf-8")
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    paths = {
+        "Namespace": "/api/v1/namespaces",
+        "ServiceAccount": f"/api/v1/namespaces/{NAME}/serviceaccounts",
+        "ClusterRole": f"{rbac}/clusterroles",
+        "ClusterRoleBinding": f"{rbac}/clusterrolebindings",
+    }
+    with client(real.url) as making:
+        for one in yaml.safe_load_all(manifest):
+            making.post(paths[one["kind"]], json=one).raise_for_status()
+    return token(real.url, NAME)
 
 
-def ready(url: str, log: Path) -> None:
-    """Wait until a server answers that it is ready."""
-    end = time.monotonic() + 60
-    with client(url) as asking:
-        while time.monotonic() < end:
-            try:
-                if asking.get("/readyz").status_code == 200:
-                    return
-            except httpx2.TransportError:
-                pass
-            time.sleep(0.1)
-    pytest.fail(f"not ready: {log.read_text('utf-8', 'replace')[-2000:]}")
-
-
-def client(url: str) -> httpx2.Client:
-    """Return a client with all rights, of the test alone."""
-    return httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, verify=False)
+def token(url: str, name: str) -> str:
+    """Return what `kubectl create token` gives for an account of the audit's namespace."""
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    path = f"/api/v1/namespaces/{NAME}/serviceaccounts/{name}/token"
+    with client(url) as making:
+        return str(making.post(path, json=asked).raise_for_status().json()["status"]["token"])
 
 
 def filled(url: str) -> None:
@@ -150,29 +116,109 @@ def filled(url: str) -> None:
         making.post(budgets, json=BUDGET).raise_for_status()
 
 
-def read_from(url: str, folder: Path) -> Snapshot:
-    filled(url)
+def read(url: str, folder: Path, bearer: str = TOKEN, kinds: Collection[str] = MADE) -> Snapshot:
     file = folder / "config"
-    text = kubeconfig(url, {"token": TOKEN}, {"insecure-skip-tls-verify": True})
-    file.write_text(text, "utf-8")
-    return read(access(file), KINDS)
+    file.write_text(kubeconfig(url, {"token": bearer}, {"insecure-skip-tls-verify": True}), "utf-8")
+    return live.read(access(file), kinds)
 
 
 def said(snapshot: Snapshot) -> list[tuple[Any, ...]]:
-    """Return what each check says that needs nothing beyond KINDS."""
-    chosen = [check for check in checks().values() if set(check.needs) | set(check.if_served) <= set(KINDS)]
+    """Return what each check says that needs nothing beyond MADE."""
+    chosen = [check for check in checks().values() if set(check.needs) | set(check.if_served) <= set(MADE)]
     return [
         (result.check.id, result.outcome, [gap.subject for gap in result.gaps], result.error)
         for result in run_all([snapshot], chosen)
     ]
 
 
-def test_the_findings_are_those_of_the_emulator(server: str, tmp_path: Path) -> None:
+def test_the_findings_are_those_of_the_emulator(
+    real: Real, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Emulator(Store()) as emulator:
-        emulated = read_from(emulator.url, tmp_path)
-    real = read_from(server, tmp_path)
-    assert {kind: len(found) for kind, found in real.kinds.items()} == dict(
-        zip(KINDS, (3, 1, 1), strict=True)
+        filled(emulator.url)
+        emulated = read(emulator.url, tmp_path)
+    whole = read(real.url, tmp_path)
+    assert {kind: len(found) for kind, found in whole.kinds.items()} == dict(
+        zip(MADE, (3, 1, 1), strict=True)
     )
-    assert said(real) == said(emulated)
-    assert any(gaps for _, _, gaps, _ in said(real))
+    assert said(whole) == said(emulated)
+    assert any(gaps for _, _, gaps, _ in said(whole))
+    monkeypatch.setattr(live, "PAGE", 2)
+    assert read(real.url, tmp_path).kinds == whole.kinds
+    assert any("continue=" in one["requestURI"] for one in real.asked("admin"))
+
+
+def test_the_account_reads_all_that_there_is_and_sends_get(
+    real: Real, account: str, tmp_path: Path, eventually: Callable[..., None]
+) -> None:
+    with client(real.url, account) as asking:
+        eventually(lambda: asking.get("/api/v1/nodes").status_code == 200, what="the right to list nodes")
+        assert asking.get("/api/v1/secrets").status_code == 403
+    found = read(real.url, tmp_path, account, KINDS)
+    assert {one.why for one in found.unread.values()} == {Why.ABSENT}
+    assert OWN - found.kinds.keys() <= {"resourceslices.resource.k8s.io"}  # served since 1.34
+    requests = [one for one in real.asked(ACCOUNT) if one["userAgent"].startswith("evenpace")]
+    assert len(requests) >= len(found.kinds)
+    assert {one["verb"] for one in requests} <= {"get", "list"}
+    assert {one["responseStatus"]["code"] for one in requests} <= {200, 404}
+
+
+def test_without_rights_each_kind_is_forbidden_and_without_a_name_nothing_is_read(
+    real: Real, account: str, tmp_path: Path
+) -> None:
+    stranger = {"metadata": {"name": "stranger"}}
+    with client(real.url) as making:
+        making.post(f"/api/v1/namespaces/{NAME}/serviceaccounts", json=stranger).raise_for_status()
+    found = read(real.url, tmp_path, token(real.url, "stranger"))
+    assert not found.kinds
+    assert {(one.why, one.what) for one in found.unread.values()} == {
+        (Why.FORBIDDEN, f"list {kind}") for kind in MADE
+    }
+    with pytest.raises(Problem, match="log in again"):
+        read(real.url, tmp_path, "of nobody")
+
+
+def test_the_account_has_these_rights_and_no_others(real: Real, account: str) -> None:
+    """The server's own authorizer is asked for each verb of each resource that it has or the audit reads."""
+    with client(real.url) as asking:
+        resources = served(asking) | {(kind.group, kind.plural) for kind in KINDS.values()}
+        verbs = READING | WRITING | {"impersonate", "bind", "escalate", "approve", "sign"}
+        rights = {
+            (group, resource, verb)
+            for group, resource in resources
+            for verb in verbs
+            if may(asking, ACCOUNT, group=group, resource=resource, verb=verb)
+            and not may(asking, STRANGER, group=group, resource=resource, verb=verb)
+        }
+        open_kinds = [kind for kind in KINDS.values() if not kind.only]
+        assert rights == {(kind.group, kind.plural, verb) for kind in open_kinds for verb in READING}
+        for kind in KINDS.values():
+            for namespace, name in kind.only:
+                one = {"group": kind.group, "resource": kind.plural, "namespace": namespace}
+                assert may(asking, ACCOUNT, **one, name=name, verb="get")
+                assert not any(may(asking, ACCOUNT, **one, name=name, verb=verb) for verb in WRITING)
+                assert not may(asking, ACCOUNT, **one, name="another", verb="get")
+
+
+def served(asking: Any) -> set[tuple[str, str]]:
+    """Return (group, resource) of all that a server has, subresources too."""
+    groups = asking.get("/apis").raise_for_status().json()["groups"]
+    versions = [each["groupVersion"] for group in groups for each in group["versions"]]
+    found = set()
+    for path in ("/api/v1", *(f"/apis/{version}" for version in versions)):
+        group = path.removeprefix("/apis/").partition("/")[0] if path != "/api/v1" else ""
+        listed = asking.get(path).raise_for_status().json()["resources"]
+        found |= {(group, one["name"]) for one in listed}
+    return found
+
+
+def may(asking: Any, user: str, **what: str) -> bool:
+    """Ask the authorizer for an account of a service."""
+    who = {"user": user, "groups": ["system:serviceaccounts", "system:authenticated"]}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {**who, "resourceAttributes": what},
+    }
+    path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    return bool(asking.post(path, json=review).raise_for_status().json()["status"]["allowed"])
