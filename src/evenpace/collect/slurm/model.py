@@ -6,8 +6,12 @@ What a version does not tell is None or empty. States are capitals without marks
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
+
+LARGEST = 1 << 53  # of a number of anything: up to here numbers are exact in JSON and in floating point
+Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -21,10 +25,10 @@ class Node(msgspec.Struct, frozen=True):
     partitions: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     gres: str = ""
-    gpus: int | None = None
-    gpus_used: int | None = None
-    cpus: int | None = None
-    memory: int | None = None
+    gpus: Count | None = None
+    gpus_used: Count | None = None
+    cpus: Count | None = None
+    memory: Count | None = None
     os: str = ""
     version: str = ""
     booted: datetime | None = None
@@ -43,7 +47,7 @@ class Partition(msgspec.Struct, frozen=True):
     default_time: float | None = None
     preempt_mode: str = ""
     grace: float | None = None
-    priority_tier: int | None = None
+    priority_tier: Count | None = None
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -60,8 +64,8 @@ class Job(msgspec.Struct, frozen=True):
     states: tuple[str, ...] = ()
     reason: str = ""
     nodes: tuple[str, ...] = ()
-    node_count: int | None = None
-    gpus: int | None = None
+    node_count: Count | None = None
+    gpus: Count | None = None
     time_limit: float | None = None
     submitted: datetime | None = None
     started: datetime | None = None
@@ -70,7 +74,7 @@ class Job(msgspec.Struct, frozen=True):
     command: str = ""
     batch: bool | None = None
     requeue: bool | None = None
-    restarts: int = 0
+    restarts: Count = 0
     signal: str | None = None
     excluded: tuple[str, ...] = ()
 
@@ -98,13 +102,13 @@ class PastJob(msgspec.Struct, frozen=True):
     partition: str = ""
     states: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
-    node_count: int | None = None
-    gpus: int | None = None
+    node_count: Count | None = None
+    gpus: Count | None = None
     started: datetime | None = None
     ended: datetime | None = None
     time_limit: float | None = None
-    exit_code: int | None = None
-    signal: int | None = None
+    exit_code: Count | None = None
+    signal: Count | None = None
     failed_node: str = ""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from evenpace.collect.kubernetes.fields import dig, number
 from evenpace.collect.slurm.cluster import seconds
+from evenpace.collect.slurm.model import LARGEST
 
 LONGEST = 100_000  # characters of a text, items of a list: the rest is left out
 LONGEST_TERM = 2_000  # characters of a list of resources
@@ -49,7 +50,7 @@ def words(value: object, *path: str | int) -> tuple[str, ...]:
 
 
 def integer(value: object, *path: str | int) -> int | None:
-    """Return a number in any of its forms; None where it is unset or without end."""
+    """Return a number in any of its forms; None where it is unset, without end or absurd."""
     found = dig(value, *path)
     if isinstance(found, Mapping):
         limited = found.get("set") is True and found.get("infinite") is not True
@@ -57,14 +58,14 @@ def integer(value: object, *path: str | int) -> int | None:
     if isinstance(found, str):
         return _written(found[:40])
     real = number(found)
-    return None if real is None or int(real) in _NO_VALUE else int(real)
+    return None if real is None or abs(real) > LARGEST or int(real) in _NO_VALUE else int(real)
 
 
 @lru_cache(_KEPT)
 def _written(text: str) -> int | None:
     digits = text.strip()[:20]
     found = int(digits) if digits.isascii() and digits.isdigit() else None
-    return None if found in _NO_VALUE else found
+    return None if found is None or found > LARGEST or found in _NO_VALUE else found
 
 
 def instant(value: object, *path: str | int) -> datetime | None:
