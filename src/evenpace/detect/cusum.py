@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-HEIGHT = 7.0  # times the noise that the sum must reach
+HEIGHT = 7.5  # times the noise that the sum must reach
 FEWEST = 5.0  # times the reference that it must reach at least: no few spikes make it
 WANDER, MOST_WANDER = 3.0, math.log(1.12)  # times the slow wander that a rise must be; not more for it
 CAP, CAP_NOISE = 1.5, 1.8  # times the reference, or times the noise: what one iteration can add
 SHARE, SHARE_OF_FEW = 0.35, 0.25  # of the stretch may lie below the reference; of a short one
 FEW = 12  # iterations: a stretch of fewer is short
-CLEAR, CLEAR_NOISE = math.log(1.1), 4.0  # of a jump: log ratio and times the noise
+CLEAR, CLEAR_NOISE = math.log(1.1), 2.5  # of a jump: log ratio and times the noise
 AGREE, AGREE_NOISE = 0.3, 6.0  # of a jump's last two: their difference, of its size or times the noise
 
 
