@@ -10,6 +10,8 @@ from tests.demo.cluster.made import snapshot
 
 from evenpace.checks.catalogue import checks
 from evenpace.checks.running import run, run_all
+from evenpace.collect.kubernetes.fields import name, number, owner, text
+from evenpace.collect.kubernetes.matching import daemon_runs_on
 from evenpace.demo.cluster.beating import beat
 from evenpace.demo.cluster.fleet import FEWEST, filled
 from evenpace.demo.cluster.gaps import find, gaps, seed, timed, together
@@ -64,6 +66,25 @@ def test_all_gaps_together_and_mended_one_by_one() -> None:
     for mend in reversed(mends.values()):
         mend()
     assert set(outcomes(store).values()) == {Outcome.PASS}
+
+
+def test_no_pod_of_a_daemonset_stays_where_it_no_longer_runs() -> None:
+    store = filled(FEWEST)
+    for steps in together().values():
+        seed(store, steps)
+    nodes = {name(node): node for node in store.objects("nodes")[0]}
+    agents = {text(one, "metadata", "uid"): one for one in store.objects("daemonsets.apps")[0]}
+    pods = [pod for pod in store.objects("pods")[0] if text(owner(pod), "kind") == "DaemonSet"]
+    left = [
+        name(pod)
+        for pod in pods
+        if (agent := agents.get(text(owner(pod), "uid"))) is None
+        or not daemon_runs_on(agent, nodes[text(pod, "spec", "nodeName")])
+    ]
+    assert left == []
+    for uid, agent in agents.items():
+        own = sum(text(owner(pod), "uid") == uid for pod in pods)
+        assert number(agent, "status", "currentNumberScheduled") == own, name(agent)
 
 
 def test_mending_leaves_the_fleet_as_it_was() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from evenpace.collect.kubernetes.matching import daemon_runs_on
+from evenpace.demo.cluster.daemons import COUNTS
 from evenpace.demo.cluster.nodes import gpu_nodes, lease, system_nodes
 from evenpace.demo.cluster.parts import addresses, at, manifests, metadata, ready_pod, uid, usual_tolerations
 from evenpace.demo.cluster.resources import RESOURCES
@@ -14,10 +15,6 @@ from evenpace.demo.cluster.training import Training
 
 NODES = 200
 FEWEST = 100  # nodes: the gaps name some
-_EVERYWHERE = (
-    *("currentNumberScheduled", "desiredNumberScheduled", "updatedNumberScheduled"),
-    *("numberAvailable", "numberReady"),
-)
 _OLD = {"days": 90.0}
 
 
@@ -73,7 +70,7 @@ def _agents(machines: Sequence[Object], now: datetime) -> Iterator[tuple[str, Ob
     for manifest in manifests("agents"):
         agent = _old(manifest, now)
         placed = [node for node in machines if daemon_runs_on(agent, node)]
-        status = {**dict.fromkeys(_EVERYWHERE, len(placed)), "observedGeneration": 1, "numberMisscheduled": 0}
+        status = {**dict.fromkeys(COUNTS, len(placed)), "observedGeneration": 1, "numberMisscheduled": 0}
         yield "daemonsets.apps", {**agent, "status": status}
         for node in placed:
             name = node["metadata"]["name"]

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from evenpace.demo.cluster.daemons import DAEMONSETS, take_strays
 from evenpace.demo.cluster.parts import at
 from evenpace.demo.cluster.patches import json_patch, merge_patch, strategic_patch
 from evenpace.demo.cluster.selectors import selector
@@ -121,9 +122,19 @@ def _changed(store: Store, step: Step, old: Object) -> Undo:
     resource, place = step.resource, _place(old)
     if step.remove:
         store.delete(resource, *place, force=True)
-        return lambda: store.create(resource, _bare(old))
-    store.edit(resource, *place, lambda one: _patched(step, one, store.now()))
-    return lambda: store.edit(resource, *place, lambda _: _bare(old))
+    else:
+        store.edit(resource, *place, lambda one: _patched(step, one, store.now()))
+    strays = take_strays(store, old) if resource == DAEMONSETS else []
+
+    def mend() -> None:
+        if step.remove:
+            store.create(resource, _bare(old))
+        else:
+            store.edit(resource, *place, lambda _: _bare(old))
+        for pod in strays:
+            store.create("pods", _bare(pod))
+
+    return mend
 
 
 def _patched(step: Step, one: Object, now: datetime) -> Object:
