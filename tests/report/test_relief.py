@@ -31,6 +31,12 @@ def test_a_short_calm_is_no_relief() -> None:
     assert (still_slow(busy, HEALTHY, SLOW, UNDER) == UNDER).all()
 
 
+def test_a_late_burst_is_not_the_cause_again() -> None:
+    busy = own_time(45)
+    busy[62:69] = 1.6
+    assert abs(int(np.flatnonzero(still_slow(busy, HEALTHY, SLOW, UNDER))[-1]) - 44) <= 3
+
+
 def test_own_time_that_tells_nothing() -> None:
     for busy in (np.full(80, np.nan), np.ones(80)):
         assert (still_slow(busy, HEALTHY, SLOW, UNDER) == UNDER).all()

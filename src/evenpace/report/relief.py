@@ -26,8 +26,8 @@ def still_slow(busy: Floats, healthy: Mask, slow: Mask, under: Mask) -> Mask:
     begun = _median(busy[places[:_STEADY]])
     limit = begun * (1 + 1 / factor) / 2
     windows = np.lib.stride_tricks.sliding_window_view(busy[places], _STEADY)
-    still = np.flatnonzero(np.median(windows, axis=1) >= limit)
-    last = int(still[-1]) + _STEADY // 2 if len(still) else -1
+    score = np.cumsum(np.where(np.median(windows, axis=1) >= limit, 1, -1))  # fewest windows on a wrong side
+    last = int(score.argmax()) + _STEADY // 2 if score.max() > 0 else -1
     if last + _STEADY > len(places):
         return under
     found = under.copy()
