@@ -21,7 +21,7 @@ import msgspec
 import yaml
 
 from evenpace.demo.cluster.daemons import DAEMONSETS, take_strays
-from evenpace.demo.cluster.parts import at
+from evenpace.demo.cluster.parts import at, micro
 from evenpace.demo.cluster.patches import json_patch, merge_patch, strategic_patch
 from evenpace.demo.cluster.selectors import selector
 from evenpace.demo.cluster.store import Object, Store
@@ -31,6 +31,7 @@ _GAPS = Path(__file__).parent / "gaps"
 _ALONE = _GAPS / "alone.yaml"
 _TIME = re.compile(r"\{(\d{1,6})([smhd]) (ago|ahead)\}")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_FINE = "renewTime"  # the API takes this one with microseconds alone
 Undo = Callable[[], object]
 
 
@@ -155,14 +156,14 @@ def _bare(one: Object) -> Object:
     return {**one, "metadata": kept}
 
 
-def timed(value: Any, now: datetime) -> Any:
-    """Return a value of a gap with the times that its texts stand for."""
+def timed(value: Any, now: datetime, written: Callable[[datetime], str] = at) -> Any:
+    """Return a value of a gap with the times that its texts stand for, `written` as their field wants it."""
     if isinstance(value, dict):
-        return {key: timed(one, now) for key, one in value.items()}
+        return {key: timed(one, now, micro if key == _FINE else at) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [timed(one, now) for one in value]
     match = _TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return value
     span = timedelta(**{_UNITS[match[2]]: int(match[1])})
-    return at(now - span if match[3] == "ago" else now + span)
+    return written(now - span if match[3] == "ago" else now + span)
