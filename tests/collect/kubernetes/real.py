@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class Real:
     def asked(self, user: str) -> list[dict[str, Any]]:
         """Return the requests of a user, as the server wrote them down."""
         events = map(json.loads, self.log.read_text("utf-8").splitlines())
-        return [event for event in events if event["user"]["username"] == user]
+        return [event for event in events if event["user"].get("username") == user]
 
 
 def client(url: str, token: str = TOKEN) -> httpx2.Client:
@@ -54,15 +54,14 @@ def started(folder: Path) -> Iterator[Real]:
     openssl = shutil.which("openssl") or pytest.skip("openssl is not installed")
     subprocess.run([openssl, "genrsa", "-out", folder / "sa.key", "2048"], check=True, capture_output=True)
     commands = (store(folder, etcd, peer), server(folder, etcd, port))
-    with (folder / "log").open("wb") as log:
-        running = [subprocess.Popen(command, stdout=log, stderr=log) for command in commands]
-        try:
-            ready(f"https://127.0.0.1:{port}", folder / "log")
-            yield Real(f"https://127.0.0.1:{port}", folder / "audit.log")
-        finally:
-            for process in reversed(running):
-                process.terminate()
-                process.wait(30)
+    with ExitStack() as running:
+        log = running.enter_context((folder / "log").open("wb"))
+        for command in commands:
+            process = subprocess.Popen(command, stdout=log, stderr=log)
+            running.callback(process.wait, 30)
+            running.callback(process.terminate)
+        ready(f"https://127.0.0.1:{port}", folder / "log")
+        yield Real(f"https://127.0.0.1:{port}", folder / "audit.log")
 
 
 def store(folder: Path, etcd: int, peer: int) -> list[str]:

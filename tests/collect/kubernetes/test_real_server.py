@@ -65,7 +65,8 @@ READING, WRITING = {"get", "list", "watch"}, {"create", "update", "patch", "dele
 OWN = {kind.name for kind in RESOURCES if kind.builtin} & KINDS.keys()  # of Kubernetes itself
 
 pytestmark = pytest.mark.skipif(
-    not (ASSETS / "kube-apiserver").exists(), reason="KUBEBUILDER_ASSETS names no kube-apiserver"
+    not all((ASSETS / name).exists() for name in ("etcd", "kube-apiserver")),
+    reason="KUBEBUILDER_ASSETS names no etcd and kube-apiserver",
 )
 
 
