@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenpace.detect.attribution import SlowKind, SlowVerdict
+from evenpace.detect.attribution import SlowKind
 from evenpace.detect.sample import Sample
-from evenpace.detect.slow import SlowDetector, _bears_out
+from evenpace.detect.slow import SlowDetector
 from evenpace.detect.slow_events import Onset, Relief, Update
 
 START, END = 30, 60
@@ -246,14 +246,6 @@ def test_a_partial_relief_is_told_and_then_the_whole():
     assert (onset.iteration, update.since, relief.iteration) == (60, 80, 100)
     assert 1.15 < update.ratio < 1.45 < onset.ratio
     assert accused(events) == {3}
-
-
-def test_who_was_named_before_is_not_blamed_for_what_its_own_time_does_not_explain():
-    named = SlowVerdict(SlowKind.NON_COMMUNICATION, (3,))
-    own = {0: 0.0, 1: 0.01, 2: 0.0, 3: 0.3}
-    assert _bears_out(SlowVerdict(SlowKind.UNCLEAR, excess=own, lost=0.5), named)
-    assert not _bears_out(SlowVerdict(SlowKind.UNCLEAR, excess=own, lost=2.0), named)
-    assert not _bears_out(SlowVerdict(SlowKind.UNCLEAR, excess={**own, 1: 0.4}, lost=0.5), named)
 
 
 def test_two_steps_in_a_row_are_one_slowness():

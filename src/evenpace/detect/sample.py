@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.detect.growth import Edge
+from evenpace.detect.growth import Edge, Stretch
 
 Array = NDArray[np.float64]
 SHORTEST, LONGEST = 1e-9, 1e9  # seconds: what is beyond is no measurement
@@ -89,3 +89,24 @@ class Sample:
             load=None if self.load is None else self.load * portion,
             counts=np.full_like(self.counts, usual),
         )
+
+
+def durations_of(samples: Iterable[Sample]) -> Array:
+    """Return the job's durations in seconds, [iterations]."""
+    return np.array([sample.duration for sample in samples])
+
+
+def stretch_of(samples: Iterable[Sample]) -> Stretch:
+    """Return iterations in a row as what is compared; of pairs and work, what is known of all."""
+    samples = list(samples)
+    common = set.intersection(*(set(sample.edges) for sample in samples)) if samples else set()
+    works = [work for sample in samples if (work := sample.work) is not None]
+    known = len(works) == len(samples) and len({work.shape for work in works}) == 1
+    return Stretch(
+        durations_of(samples),
+        np.stack([sample.busy for sample in samples]),
+        np.stack([sample.waiting for sample in samples]),
+        np.stack([sample.transfer for sample in samples]),
+        {edge: np.array([sample.edges[edge] for sample in samples]) for edge in common},
+        np.stack(works) if known else None,
+    )

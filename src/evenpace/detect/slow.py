@@ -7,19 +7,19 @@ change point (since when) and the attribution (who) together.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.detect.attribution import MOST, SlowKind, SlowVerdict, attribute
+from evenpace.detect.attribution import SlowKind, SlowVerdict, attribute
 from evenpace.detect.baseline import Baseline, Change, Settings
 from evenpace.detect.changepoint import locate_onset, locate_relief
 from evenpace.detect.fromstart import WINDOW as START_WINDOW
 from evenpace.detect.fromstart import FromStart
-from evenpace.detect.growth import Stretch
-from evenpace.detect.sample import Sample
+from evenpace.detect.sample import Sample, durations_of, stretch_of
 from evenpace.detect.slow_events import Onset, Relief, SlowEvent, Update
+from evenpace.detect.verdicts import bears_out, names, same
 from evenpace.detect.workload import Workload, learn
 
 Array = NDArray[np.float64]
@@ -120,7 +120,7 @@ class SlowDetector:
         known = [work for work in works if work is not None]
         if len(known) < len(works) or len({work.shape for work in known}) > 1:
             return
-        self._workload = learn(_durations(self._healthy), np.stack(known))
+        self._workload = learn(durations_of(self._healthy), np.stack(known))
         if self._workload is None:
             return
         for samples in (self._healthy, self._recent):
@@ -139,7 +139,7 @@ class SlowDetector:
             return [Relief(self._recent[0].iteration, sample.iteration, from_start=True)] if over else []
         samples = list(self._recent)
         level, noise = self._baseline.level * before, self._baseline.noise
-        durations = _durations(samples)
+        durations = durations_of(samples)
         if change is Change.RELIEF:
             found = locate_relief(durations, self._baseline.level, noise, before)
         elif self._ratio < before:
@@ -176,7 +176,7 @@ class SlowDetector:
     def _begin(self, sample: Sample, certainty: float) -> Onset:
         self._onset = self._slow[0].iteration
         self._verdict = self._attribute()
-        self._settled = _names(self._verdict)
+        self._settled = names(self._verdict)
         return Onset(self._onset, sample.iteration, self._verdict, self._pace(), certainty)
 
     def _shift(self, sample: Sample, first: Sample, eased: bool) -> Update:
@@ -185,20 +185,20 @@ class SlowDetector:
         A job that is less slow accuses nobody anew: its work may have been moved from the slow rank to them.
         """
         verdict = self._attribute()
-        self._settled = _names(verdict) or (eased and _names(self._verdict))
-        if eased and _names(self._verdict):
-            fewer = _names(verdict) and set(verdict.culprits) < set(self._verdict.culprits)
+        self._settled = names(verdict) or (eased and names(self._verdict))
+        if eased and names(self._verdict):
+            fewer = names(verdict) and set(verdict.culprits) < set(self._verdict.culprits)
             self._verdict = verdict if fewer else self._verdict
-        elif self._settled or not _bears_out(verdict, self._verdict):
+        elif self._settled or not bears_out(verdict, self._verdict):
             self._verdict = verdict
         onset = self._onset if self._onset is not None else first.iteration
         return Update(onset, sample.iteration, self._verdict, self._pace(), first.iteration)
 
     def _pace(self) -> float:
-        return float(np.median(_durations(self._slow))) / self._baseline.level
+        return float(np.median(durations_of(self._slow))) / self._baseline.level
 
     def _attribute(self) -> SlowVerdict:
-        return attribute(_stretch(self._healthy), _stretch(self._slow), self._ranks, self._nodes)
+        return attribute(stretch_of(self._healthy), stretch_of(self._slow), self._ranks, self._nodes)
 
     def _judge_again(self, sample: Sample) -> list[SlowEvent]:
         """Look again while nobody is named: a slow start of evidence, or one that others' noise hid.
@@ -211,9 +211,9 @@ class SlowDetector:
         if self._settled:
             return self._replaced(self._onset, sample)
         verdict = self._attribute()
-        self._settled = _names(verdict)
+        self._settled = names(verdict)
         becomes_clear = self._verdict.kind is SlowKind.UNCLEAR and verdict.kind is not SlowKind.UNCLEAR
-        if not (self._settled or becomes_clear) or _same(verdict, self._verdict):
+        if not (self._settled or becomes_clear) or same(verdict, self._verdict):
             return []
         self._verdict = verdict
         return [Update(self._onset, sample.iteration, verdict, self._pace())]
@@ -223,8 +223,8 @@ class SlowDetector:
         latest = list(self._slow)[-LATEST:]
         if not self._verdict.culprits or len(latest) < LATEST:
             return []
-        verdict = attribute(_stretch(self._healthy), _stretch(latest), self._ranks, self._nodes)
-        others = _names(verdict) and not set(verdict.culprits) & set(self._verdict.culprits)
+        verdict = attribute(stretch_of(self._healthy), stretch_of(latest), self._ranks, self._nodes)
+        others = names(verdict) and not set(verdict.culprits) & set(self._verdict.culprits)
         if not others or not self._well(verdict):
             return []
         self._verdict, self._slow = verdict, deque(latest, maxlen=SLOW_WINDOW)
@@ -234,48 +234,9 @@ class SlowDetector:
         samples = list(self._recent)[-START_WINDOW:]
         if len(samples) < START_WINDOW:
             return []
-        outlier = self._from_start.feed(_stretch(samples))
+        outlier = self._from_start.feed(stretch_of(samples))
         if self._from_start.over():
             return [Relief(sample.iteration, sample.iteration, from_start=True)]
         if outlier is None:
             return []
         return [Onset(samples[0].iteration, sample.iteration, *outlier, from_start=True)]
-
-
-def _names(verdict: SlowVerdict) -> bool:
-    return bool(verdict.culprits or verdict.link)
-
-
-def _bears_out(verdict: SlowVerdict, named: SlowVerdict) -> bool:
-    """Tell whether those who were named before still grew most, and by most of what is lost now.
-
-    A second cause that is none of a rank's own time, a slow link, must not be put down to them.
-    """
-    if verdict.kind is not SlowKind.UNCLEAR or not _names(named):
-        return False
-    others = [excess for rank, excess in verdict.excess.items() if rank not in named.culprits]
-    own = [verdict.excess.get(rank, 0.0) for rank in named.culprits]
-    return not own or (min(own) > max([0.0, *others]) and max(own) >= MOST * verdict.lost)
-
-
-def _same(one: SlowVerdict, other: SlowVerdict) -> bool:
-    return (one.kind, one.culprits, one.link) == (other.kind, other.culprits, other.link)
-
-
-def _durations(samples: Iterable[Sample]) -> Array:
-    return np.array([sample.duration for sample in samples])
-
-
-def _stretch(samples: Iterable[Sample]) -> Stretch:
-    samples = list(samples)
-    common = set.intersection(*(set(sample.edges) for sample in samples)) if samples else set()
-    works = [work for sample in samples if (work := sample.work) is not None]
-    known = len(works) == len(samples) and len({work.shape for work in works}) == 1
-    return Stretch(
-        _durations(samples),
-        np.stack([sample.busy for sample in samples]),
-        np.stack([sample.waiting for sample in samples]),
-        np.stack([sample.transfer for sample in samples]),
-        {edge: np.array([sample.edges[edge] for sample in samples]) for edge in common},
-        np.stack(works) if known else None,
-    )
