@@ -115,6 +115,15 @@ def test_a_plan_that_is_no_file_is_not_waited_for(plan: Path) -> None:
     os.close(writer)
 
 
+def test_an_offer_is_not_put_through_what_is_no_file(plan: Path) -> None:
+    from evenpace.torch import telling
+
+    os.mkfifo(plan.with_name("node.1.offer.new"))
+    os.mkfifo(plan.with_name("node.1.offer"))
+    telling.offer("microbatches", {"total": 8})
+    assert telling.read(plan.with_name("node.1.offer")) == {"microbatches": {"total": 8}}
+
+
 def test_a_refusal_that_nobody_can_read_ends_no_training(
     alone: Any, plan: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,5 +74,7 @@ def offer(what: str, content: dict[str, Any]) -> None:
     whole = read(path) | {what: content}
     aside = path.with_name(f"{path.name}.new")
     with contextlib.suppress(OSError):
-        aside.write_text(json.dumps(whole), encoding="utf-8")
+        aside.unlink(missing_ok=True)  # a pipe that somebody put there would be waited for
+        with aside.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(whole))
         os.replace(aside, path)  # noqa: PTH105

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,15 @@ def test_what_was_handed_last_counts_where_it_is_a_plan(ring: Path, text: str) -
     assert announced(ring) == 5
     ring.with_suffix(".plan").write_text(text)
     assert announced(ring) == 0
+
+
+def test_pipes_are_not_waited_for(ring: Path) -> None:
+    paths = [ring, *(ring.with_suffix(suffix) for suffix in (".offer", ".plan", ".plan.new"))]
+    for path in paths:
+        os.mkfifo(path)
+    assert (read_header(ring), read_offers(ring), announced(ring)) == (None, Offers(), 0)
+    announce(ring, 1, Estimate(0.0, 1.0, counts=(3, 5)))
+    assert announced(ring) == 1
 
 
 def test_a_ring_that_is_none_has_no_header(ring: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evenpace.collect.job import beside
 from evenpace.tap.inject.evenpace_tap import layout
 
 RECORD_DTYPE = np.dtype(list(layout.RECORD_FIELDS))
@@ -81,7 +82,7 @@ class RingReader:
         self.missed = 0  # records that were overwritten before they were read
         self._next = 0
         self._open: NDArray[np.void] = np.empty(0, POLLED_DTYPE)
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._file = beside.at_once(os.fspath(path), os.O_RDONLY)
         self.close = weakref.finalize(
             self, os.close, self._file
         )  # for those who cannot wait for the collector
@@ -197,8 +198,7 @@ def _text(start: bytes, area: tuple[int, int]) -> str:
 def read_groups(path: Path) -> dict[int, Group]:
     """Return the process groups of a .groups file by key; damaged lines are skipped."""
     try:
-        with path.open("rb") as file:
-            lines = file.read(_MOST_GROUPS_BYTES).splitlines()
+        lines = beside.read(path, _MOST_GROUPS_BYTES).splitlines()
     except OSError:
         return {}
     return dict(filter(None, map(_group, lines)))

@@ -7,10 +7,10 @@ one step; here a plan is only handed to rank 0.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenpace.collect.job import beside
 from evenpace.collect.job.rings import RingError, RingHeader, RingReader
 from evenpace.respond.strategies import Estimate, MicroBatchOffer, PositionOffer
 from evenpace.tap.inject.evenpace_tap import layout
@@ -34,8 +34,7 @@ class Offers:
 def read_offers(ring: Path) -> Offers:
     """Return what the loop of the worker with that ring offers; nothing where there is no sound offer."""
     try:
-        with ring.with_suffix(layout.OFFER_SUFFIX).open("rb") as file:
-            said = json.loads(file.read(MOST_BYTES))
+        said = json.loads(beside.read(ring.with_suffix(layout.OFFER_SUFFIX), MOST_BYTES))
         if not isinstance(said, dict):
             return Offers()
         return Offers(_microbatches(said.get("microbatches")), _positions(said.get("positions")))
@@ -81,8 +80,7 @@ def read_header(ring: Path) -> RingHeader | None:
 def announced(ring: Path) -> int:
     """Return the version of the plan that rank 0, whose ring that is, was handed last; 0 where of none."""
     try:
-        with ring.with_suffix(layout.PLAN_SUFFIX).open("rb") as file:
-            version = json.loads(file.read(MOST_BYTES))["version"]
+        version = json.loads(beside.read(ring.with_suffix(layout.PLAN_SUFFIX), MOST_BYTES))["version"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return 0
     return version if isinstance(version, int) and 0 <= version <= _MOST_VERSION else 0
@@ -95,7 +93,4 @@ def announce(ring: Path, version: int, plan: Estimate) -> None:
         said["counts"] = list(plan.counts)
     if plan.positions:
         said["positions"] = list(plan.positions)
-    target = ring.with_suffix(layout.PLAN_SUFFIX)
-    aside = target.with_name(f"{target.name}.new")
-    aside.write_text(json.dumps(said))
-    os.replace(aside, target)  # noqa: PTH105  a rename that replaces
+    beside.put(ring.with_suffix(layout.PLAN_SUFFIX), json.dumps(said))

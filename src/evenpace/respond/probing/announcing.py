@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from evenpace.collect.job import beside
 from evenpace.collect.job.rings import RingError, RingReader
 from evenpace.tap.inject.evenpace_tap import layout
 
@@ -60,9 +61,7 @@ class Announcement:
     def __enter__(self) -> Announcement:
         try:
             for path in self._paths:
-                aside = path.with_suffix(layout.PROBE_SUFFIX + ".new")
-                aside.write_text(self._text)
-                aside.replace(path)
+                beside.put(path, self._text)
         except OSError:
             self.__exit__()
             raise

@@ -59,6 +59,13 @@ def test_a_replica_is_as_slow_as_its_slowest_rank(strategy: Strategy) -> None:
     assert found.counts == (11, 5)
 
 
+def test_each_replica_keeps_as_many_as_its_time_can_be_measured_of(strategy: Strategy) -> None:
+    slow = replace(JOB, micro_batch=JOB.micro_batch | {3: 1.0}, own=JOB.own | {3: 4.0}, counts=(4, 4, 4, 4))
+    found = strategy.estimate(TROUBLE, replace(slow, microbatches=replace(OFFER, total=16)))
+    assert found is not None
+    assert found.counts[3] == 2
+
+
 @pytest.mark.parametrize(
     ("trouble", "job"),
     [

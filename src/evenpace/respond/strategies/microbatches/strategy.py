@@ -10,6 +10,10 @@ from evenpace.respond.strategies import Cause, Estimate, Job, MicroBatchOffer, T
 from evenpace.respond.strategies.microbatches.solver import Counts, Floats, even, solve, times
 
 NOISE = 0.01  # of an iteration: a plan that saves less is none
+TIMED = (
+    2  # micro-batches of a replica at least, where there are as many: of one alone the time is not measured,
+)
+# and that the replica is well again would never be seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class MicroBatchStrategy:
             replicas.fixed,
             replicas.each,
             offer.total,
-            minimum=offer.least,
+            minimum=max(offer.least, min(TIMED, offer.total // len(offer.replicas))),
             present=[int(one) for one in replicas.counts],
         )
         saved = replicas.seconds(healthy) - best.seconds

@@ -57,7 +57,8 @@ class Groups:
         self.unseen += unseen
 
     def _append(self, text: str) -> None:
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(self._path, flags, 0o600)
         try:
             os.write(descriptor, text.encode())
         finally:
