@@ -10,10 +10,9 @@ from evenpace.respond.strategies import Cause, Estimate, Job, MicroBatchOffer, T
 from evenpace.respond.strategies.microbatches.solver import Counts, Floats, even, solve, times
 
 NOISE = 0.01  # of an iteration: a plan that saves less is none
-TIMED = (
-    2  # micro-batches of a replica at least, where there are as many: of one alone the time is not measured,
-)
-# and that the replica is well again would never be seen
+# Micro-batches of a replica, where there are as many: of one alone the time is not measured, so that nobody
+# would see that it is well again.
+TIMED = 2
 
 
 @dataclass(frozen=True, slots=True)
