@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenpace.findings import Finding, Severity, Subject
-from evenpace.respond.mitigation.episode import Episode, slowed
+from evenpace.findings import Evidence, Finding, Severity, Subject
+from evenpace.respond.mitigation.episode import LOST, Episode, slowed, told
 from evenpace.respond.strategies import Cause
 from evenpace.watch.events import FindingRaised, LinkProbe, Narrowed, stamp
 
@@ -25,3 +25,10 @@ def test_a_link_counts_where_its_times_can_be_compared(bad: float) -> None:
         for link, (seconds, expected) in times.items()
     ]
     assert slowed(probes) == {(0, 1): 2.0}
+
+
+@pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf"), 1e300, None, "0.1"])
+def test_what_cannot_be_the_seconds_of_an_iteration_says_nothing(bad: float | str | None) -> None:
+    evidence = Evidence(source="iterations", metric=LOST, value=bad)
+    finding = Finding("slow-throughput", Severity.WARNING, 0.9, Subject("job"), "slow", evidence=(evidence,))
+    assert told(finding, LOST) == 0.0

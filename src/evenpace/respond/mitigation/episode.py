@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from evenpace.findings import Finding, several
+from evenpace.respond.mitigation.pace import LONGEST
 from evenpace.respond.policy import SURE
 from evenpace.respond.strategies import Cause, Edge
 from evenpace.watch.events import FindingRaised, LinkProbe, Narrowed, Probed
@@ -114,9 +115,12 @@ class Episode:
 
 
 def told(finding: Finding, metric: str) -> float:
-    """Return the seconds that a finding gives as evidence (`LOST` or `HEALTHY`); 0 where it says nothing."""
-    found = [item.value for item in finding.evidence if item.metric == metric]
-    return float(found[0]) if found and isinstance(found[0], int | float) else 0.0
+    """Return the seconds that a finding gives as evidence (`LOST` or `HEALTHY`); 0 where it says nothing.
+
+    What cannot be the seconds of an iteration says nothing.
+    """
+    value = next((item.value for item in finding.evidence if item.metric == metric), None)
+    return float(value) if isinstance(value, int | float) and 0.0 < value < LONGEST else 0.0
 
 
 def slowed(links: Iterable[LinkProbe]) -> dict[Edge, float]:
