@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenpace.detect.cusum import FEWEST, Cusum, is_jump, limits, stands
+from evenpace.detect.cusum import FEWEST, REMEMBERED, Cusum, Spikes, is_jump, limits, stands
 
 
 @given(st.floats(0.001, 0.3), st.integers(5, 200), st.floats(1.01, 1.2), st.floats(0, 0.1))
@@ -52,6 +52,40 @@ def test_where_long_ones_recur_more_in_a_row_are_needed() -> None:
     high = math.log(1.3)
     assert not is_jump([high, 0.0, high, 0.0, high, high, high], 0.0, noise=0.02)
     assert is_jump([high, 0.0, high, 0.0, *[high] * 4], 0.0, noise=0.02)
+
+
+def test_small_ones_before_do_not_count_against_a_large_jump() -> None:
+    small, high = math.log(1.15), math.log(2.0)
+    assert is_jump([small, 0.0, small, 0.0, high, high, high], 0.0, noise=0.02)
+    assert not is_jump([high, 0.0, high, 0.0, high, high, high], 0.0, noise=0.02)
+
+
+def seen(values: list[float]) -> Spikes:
+    spikes = Spikes()
+    for value in values:
+        spikes.feed(value, noise=0.02)
+    return spikes
+
+
+def test_where_long_ones_are_rare_three_in_a_row_need_not_agree() -> None:
+    uneven = [0.0, 0.0, math.log(1.3), math.log(1.3), math.log(2.2)]
+    assert not is_jump(uneven, 0.0, 0.02, seen([0.0] * 20)), "too little was seen"
+    assert is_jump(uneven, 0.0, 0.02, seen([0.0] * 60))
+    assert not is_jump(uneven, 0.0, 0.02, seen(([0.0] * 19 + [math.log(1.5)] + [0.0] * 10) * 2))
+    assert is_jump(uneven, 0.0, 0.02, seen(([0.0] * 19 + [math.log(1.12)] + [0.0] * 10) * 2)), (
+        "those were small"
+    )
+
+
+def test_the_long_ones_of_an_onset_are_not_spikes() -> None:
+    uneven = [math.log(1.3), math.log(1.3), math.log(2.2)]
+    assert is_jump([0.0, *uneven], 0.0, 0.02, seen([0.0] * 60 + uneven))
+
+
+@given(st.lists(st.floats(-1, 1), max_size=3 * REMEMBERED))
+def test_what_is_remembered_has_an_end(values: list[float]) -> None:
+    spikes = seen(values)
+    assert len(spikes.values) + len(spikes.last) <= 2 * REMEMBERED
 
 
 def test_most_of_a_stretch_must_stand() -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.detect.cusum import Cusum, is_jump, limits, stands
+from evenpace.detect.cusum import Cusum, Spikes, is_jump, limits, stands
 from evenpace.detect.robust import noise_of, wander_above
 
 Array = NDArray[np.float64]
@@ -88,6 +88,7 @@ class Baseline:
         self._recent: deque[float] = deque(maxlen=STRETCH)  # logs of ratios to the level
         self._since: deque[float] = deque(maxlen=STRETCH)  # likewise, the first at the present slow level
         self._up, self._down = Cusum(), Cusum()
+        self._spikes = Spikes()
         self._block: list[float] = []
         self._blocks: deque[float] = deque(maxlen=BLOCKS)
         self._healthy = self._limits = limits(SMALLEST_NOISE, 1, AT_FIRST)
@@ -149,6 +150,7 @@ class Baseline:
 
     def _watch_wander(self, value: float) -> None:
         self._well += 1
+        self._spikes.feed(value, self._healthy.noise)
         self._block.append(value)
         if len(self._block) == BLOCK:
             self._blocks.append(float(np.median(self._block)))
@@ -188,7 +190,7 @@ class Baseline:
         """Return the log ratio to which the job rose, if it did."""
         now = self._limits
         self._up.feed(value - self._at - now.reference, now.cap)
-        if is_jump(self._recent, self._at, now.noise):
+        if is_jump(self._recent, self._at, now.noise, None if self.slow else self._spikes):
             return float(np.median(list(self._recent)[-3:]))
         if self._up.total <= now.height:
             return None
@@ -216,6 +218,7 @@ class Baseline:
         self._since.clear()
         self._recent.clear()
         self._block.clear()
+        self._spikes.last.clear()
         self._up, self._down, self._faster = Cusum(), Cusum(), 0
 
     def _stretch(self, cusum: Cusum) -> Array:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ SHARE, SHARE_OF_FEW = 0.35, 0.25  # of the stretch may lie below the reference; 
 FEW = 12  # iterations: a stretch of fewer is short
 CLEAR, CLEAR_NOISE = math.log(1.1), 2.5  # of a jump: log ratio and times the noise
 AGREE, AGREE_NOISE = 0.3, 6.0  # of a jump's last two: their difference, of its size or times the noise
+CHANCE = 1e-5  # of three long ones in a row, below which they need not agree
+REMEMBERED = 400  # healthy iterations
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +59,51 @@ class Cusum:
         self.length = self.length + 1 if self.total > 0 else 0
 
 
-def is_jump(recent: Sequence[float], at: float, noise: float) -> bool:
+def clear(noise: float) -> float:
+    """Return the log ratio from which on a single iteration is clearly longer."""
+    return max(CLEAR, CLEAR_NOISE * noise)
+
+
+@dataclass(slots=True)
+class Spikes:
+    """Remember the iterations of a job that is well (log ratios), to know how often one is long by chance.
+
+    Long ones at the end may be the begin of a slowness: they count when it has turned out that they are not.
+    """
+
+    values: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    last: list[float] = field(default_factory=list)
+
+    def feed(self, value: float, noise: float) -> None:
+        """Take an iteration."""
+        self.last.append(value)
+        if value < clear(noise) or len(self.last) == REMEMBERED:
+            self.values.extend(self.last)
+            self.last.clear()
+
+    def rare(self, size: float) -> bool:
+        """Tell whether those of half a size or more are too rare for three in a row to come by chance."""
+        long = sum(value >= size / 2 for value in self.values)
+        return ((long + 1) / (len(self.values) + 1)) ** 3 < CHANCE
+
+
+def is_jump(recent: Sequence[float], at: float, noise: float, spikes: Spikes | None = None) -> bool:
     """Tell whether the last three or more are clearly above `at`, and the last two agree on how far.
 
-    Spikes that happen to follow each other seldom agree. Where long ones recur, more in a row are needed.
+    Spikes that happen to follow each other seldom agree; where they are rare, none follow each other. Where
+    long ones recur that have half of the size, more in a row are needed.
     """
-    clear = at + max(CLEAR, CLEAR_NOISE * noise)
-    row = 0
-    for value in reversed(recent):
-        if value < clear:
-            break
-        row += 1
+    low = at + clear(noise)
+    row = next((place for place, value in enumerate(reversed(recent)) if value < low), len(recent))
     if row < 3:
         return False
-    before = sum(value >= clear for value in recent) - row
+    size = min(recent[place] for place in (-3, -2, -1)) - at
+    before = sum(value >= at + max(clear(noise), size / 2) for value in recent) - row
     if row < 2 + max(1, before):
         return False
     second, third = recent[-2] - at, recent[-1] - at
-    return abs(third - second) <= max(AGREE * min(second, third), AGREE_NOISE * noise)
+    agree = abs(third - second) <= max(AGREE * min(second, third), AGREE_NOISE * noise)
+    return agree or (spikes is not None and spikes.rare(size))
 
 
 def stands(rise: Array, now: Limits) -> bool:
