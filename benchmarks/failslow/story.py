@@ -33,7 +33,7 @@ from evenpace.respond.mitigation.announcing import read_header, read_offers
 from evenpace.respond.mitigation.loop import ring_of
 from evenpace.watch.events import Adapted, Decision, FindingRaised, IncarnationStarted, Probed, seconds
 
-RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 16, 15.0, 1.0
+RANKS, MICRO_BATCHES, COMPUTE_MS, PADDING_MB = 8, 20, 12.0, 1.0
 SLOW_LINK = 30e6  # bits a second
 ARGUMENTS = [
     *("--pipeline=1", f"--data={RANKS}", "--layers=0", "--width=16", "--length=4"),

@@ -26,7 +26,7 @@ from evenpace.respond.strategies.catalogue import strategies
 from evenpace.watch.events import Event, FindingRaised
 
 EVERY = 0.5  # seconds between two looks
-HOLD = 2.0  # seconds without a slow rank before a plan is taken back; twice that after each relapse:
+HOLD = 3.0  # seconds without a slow rank before a plan is taken back; twice that after each relapse:
 RELAPSE = 10  # times that, within which the same trouble has come back
 LONGEST_HOLD = 60.0
 MEASURED_AFTER = 30  # healthy iterations
