@@ -1,4 +1,4 @@
-"""Files beside a ring: the job can have put anything there, so nobody waits for it or writes through it."""
+"""Files beside a ring: the job can have put anything there, so nobody waits for it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ def read(path: Path, most: int) -> bytes:
         return file.read(most) or b""
 
 
-def put(path: Path, text: str) -> None:
-    """Put a file there whole, by a rename; raises OSError. What was left at its side is not written into."""
-    aside = path.with_name(f"{path.name}.new")
-    aside.unlink(missing_ok=True)
-    with aside.open("x", encoding="utf-8") as file:
-        file.write(text)
-    aside.replace(path)
-
-
-def at_once(path: str, flags: int) -> int:
-    """Open without waiting for anybody, whatever kind of file it is."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+def at_once(path: str, _flags: int = os.O_RDONLY) -> int:
+    """Open for reading without waiting for anybody, whatever kind of file it is."""
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -82,7 +82,7 @@ class RingReader:
         self.missed = 0  # records that were overwritten before they were read
         self._next = 0
         self._open: NDArray[np.void] = np.empty(0, POLLED_DTYPE)
-        self._file = beside.at_once(os.fspath(path), os.O_RDONLY)
+        self._file = beside.at_once(os.fspath(path))
         self.close = weakref.finalize(
             self, os.close, self._file
         )  # for those who cannot wait for the collector

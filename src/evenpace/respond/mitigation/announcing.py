@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evenpace.collect.job import beside
 from evenpace.collect.job.rings import RingError, RingHeader, RingReader
+from evenpace.respond.handing import put
 from evenpace.respond.strategies import Estimate, MicroBatchOffer, PositionOffer
 from evenpace.tap.inject.evenpace_tap import layout
 
@@ -93,4 +94,4 @@ def announce(ring: Path, version: int, plan: Estimate) -> None:
         said["counts"] = list(plan.counts)
     if plan.positions:
         said["positions"] = list(plan.positions)
-    beside.put(ring.with_suffix(layout.PLAN_SUFFIX), json.dumps(said))
+    put(ring.with_suffix(layout.PLAN_SUFFIX), json.dumps(said))

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from evenpace.collect.job import beside
 from evenpace.collect.job.rings import RingError, RingReader
+from evenpace.respond.handing import put
 from evenpace.tap.inject.evenpace_tap import layout
 
 MARGIN_SECONDS = 0.5
@@ -61,7 +61,7 @@ class Announcement:
     def __enter__(self) -> Announcement:
         try:
             for path in self._paths:
-                beside.put(path, self._text)
+                put(path, self._text)
         except OSError:
             self.__exit__()
             raise
