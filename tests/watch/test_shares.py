@@ -96,6 +96,28 @@ def test_other_operations_of_the_same_micro_batches_are_the_same_work(tmp_path: 
     assert named(train(job, 10, EASED, {1: 1.3})) == [1]
 
 
+def test_iterations_in_which_micro_batches_change_are_of_no_kind(tmp_path: Path) -> None:
+    """As of a pipeline: its operations are as many as its micro-batches, so that parts of two steps meet."""
+    job = SimulatedJob(tmp_path)
+    train(job, 60, EVEN, {})
+    assert named(train(job, 10, EVEN, {2: 1.6})) == [2]
+    job.sizes.append(1000)
+    changing = train(job, 3, (9, 9, 13, 9), {2: 1.6}) + train(job, 3, (18, 9, 10, 18), {2: 1.6})
+    assert [event for event in changing if isinstance(event, PeriodFound)]
+    eased = train(job, 40, EASED, {2: 1.6})
+    assert (named(changing + eased), closed(changing + eased)) == ([], [])
+    assert [one.reason for one in closed(train(job, 20, EASED, {}))] == ["relief"]
+
+
+def test_a_job_whose_iterations_always_differ_is_watched_on(tmp_path: Path) -> None:
+    job = SimulatedJob(tmp_path)
+    train(job, 60, EVEN, {})
+    job.sizes.append(1000)
+    for more in range(80):
+        train(job, 1, (8, 8, 8, 8 + more % 2), {})
+    assert named([event for more in range(10) for event in train(job, 1, (8, 8, 8, 8 + more % 2), {2: 1.6})])
+
+
 def test_other_work_ends_what_was_told(tmp_path: Path) -> None:
     job = SimulatedJob(tmp_path)
     train(job, 60, EVEN, {})

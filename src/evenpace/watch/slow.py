@@ -50,6 +50,9 @@ class SlowWatch:
     _detector: SlowDetector | None = None
     _known: dict[tuple[str, ...], tuple[SlowDetector, TrafficBook]] = field(default_factory=dict)  # by roles
     _work: tuple[str, ...] = ()  # the roles now
+    _next: tuple[str, ...] = ()  # those of the last iteration that was looked at,
+    _alike: int = 0  # and in how many in a row
+    _unlike: int = 0  # iterations since the job is looked at
     _ranks: list[int] = field(default_factory=list)
     _starts: dict[int, tuple[int, float]] = field(default_factory=dict)  # monotonic and epoch by iteration
     _ratio: float = 1.0
@@ -71,7 +74,10 @@ class SlowWatch:
         sample, start_ns = measured.sample, measured.start_ns
         ended = list[SlowSaying]()
         if self._detector is None or sorted(parts) != self._ranks:
-            ended = self._turn_to(sample, start, parts, workers)
+            roles = _roles(parts, workers, sample)
+            if not self._stays(roles):
+                return []
+            ended = self._turn_to(roles, sample, start, workers)
         assert self._detector is not None  # noqa: S101  for the type checker
         self._starts[sample.iteration] = (start_ns, start)
         self._starts.pop(sample.iteration - 200, None)
@@ -82,20 +88,30 @@ class SlowWatch:
         told = (self._say(event, workers, start_ns, start) for event in events)
         return [*ended, *(saying for saying in told if saying is not None)]
 
+    def _stays(self, roles: Mapping[int, str]) -> bool:
+        """Tell whether the job does this work, and not parts of two while it changes from one to the other.
+
+        It does what it did before, or has done the same for a while.
+        """
+        work = _work(roles)
+        self._alike = self._alike + 1 if work == self._next else 1
+        self._next, self._unlike = work, self._unlike + 1
+        settled = self._alike >= SETTLED or self._unlike >= NEVER_ALIKE
+        return settled or not self._work or work == self._work
+
     def _turn_to(
-        self, sample: Sample, start: float, parts: Mapping[int, WorkerIteration], workers: list[Worker]
+        self, roles: Mapping[int, str], sample: Sample, start: float, workers: list[Worker]
     ) -> list[SlowSaying]:
         """Begin to judge the work that the job does now; tell where what was told is about other work."""
-        self._ranks, book = sorted(parts), workers[0].book
-        roles = [_role(parts[rank], rank, book, sample) for rank in self._ranks]
-        work = tuple(f"{rank} {role}" for rank, role in zip(self._ranks, roles, strict=True))
+        self._unlike = 0
+        self._ranks, work = list(roles), _work(roles)
         if work == self._work:
             self._detector, self._traffic = self._known[work]
             return []
         raised, self._raised, self._work = self._raised, False, work
         self._unclear = self._unnamed = self._narrowed = None
         nodes = {worker.id.rank: worker.id.node for worker in workers}
-        self._detector, self._traffic = self._taken_up(roles, nodes, sample.iteration)
+        self._detector, self._traffic = self._taken_up(list(roles.values()), nodes, sample.iteration)
         return [SlowSaying(sample.iteration, start, ended=True)] if raised else []
 
     def _singled_out(self, iteration: int, workers: list[Worker]) -> list[SlowEvent]:
@@ -190,6 +206,8 @@ class SlowWatch:
 
 
 WORTH_TELLING = 1.3  # times slower, where nobody is to blame: less is the weather of a shared machine
+SETTLED = 8  # iterations alike after which the job does other work,
+NEVER_ALIKE = 24  # and how many are waited for them: those of some jobs always differ
 MOST_KNOWN = 8  # kinds of work of one incarnation
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
 
@@ -204,6 +222,14 @@ def _began(event: Onset | Update) -> int:
     """Return the iteration from which on the job is as slow as it is now."""
     since = event.since if isinstance(event, Update) else None
     return event.iteration if since is None else since
+
+
+def _roles(parts: Mapping[int, WorkerIteration], workers: list[Worker], sample: Sample) -> dict[int, str]:
+    return {rank: _role(parts[rank], rank, workers[0].book, sample) for rank in sorted(parts)}
+
+
+def _work(roles: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(f"{rank} {role}" for rank, role in roles.items())
 
 
 def _role(part: WorkerIteration, rank: int, book: GroupBook, sample: Sample) -> str:
