@@ -41,6 +41,15 @@ def test_work_is_evened_with_it():
     assert sample.evened().tokens.tolist() == [800, 800]
 
 
+@pytest.mark.parametrize("factor", [1e3, 1e9, 1e300])
+def test_micro_batches_took_no_longer_than_their_iteration(factor):
+    sample = synchronous([4, 12], [0.02, 0.01])
+    evened = replace(sample, each=sample.each * factor).evened()
+    assert evened.sound
+    assert evened.duration <= 8 / 4 * sample.duration
+    assert evened.busy.max() <= sample.busy.max() + sample.duration
+
+
 @pytest.mark.parametrize("counts", [None, np.array([8.0, 8.0]), np.array([0.0, 16.0])])
 def test_without_a_plan_it_stays_as_it_is(counts):
     sample = replace(synchronous([8, 8], [0.02, 0.01]), counts=counts)

@@ -321,6 +321,31 @@ def test_work_moved_away_from_the_slow_rank_accuses_nobody_else():
     assert isinstance(events[-1], Update)
 
 
+@pytest.mark.parametrize("missing", [0.3, 1.0])
+def test_without_its_shares_an_iteration_says_nothing_where_others_have_them(missing):
+    """Under a plan, of a loop that says so in a part of the iterations; of one that stops to, for a while."""
+    job, watch, rng = Job(4), detector(), np.random.default_rng(2)
+    events = []
+    for iteration in range(75):
+        counts = np.array([8.0] * 4 if iteration < 60 else [3.0, 9.0, 10.0, 10.0])
+        sample = job.sample(iteration, dict(enumerate(counts / 8)))
+        shared = replace(sample, counts=counts, each=sample.busy / counts)
+        events += watch.feed(sample if iteration >= 60 and rng.random() < missing else shared)
+    assert events == []
+
+
+def test_a_loop_that_tells_no_shares_any_more_is_judged_without():
+    job, watch = Job(4), detector()
+    events = []
+    for iteration in range(100):
+        sample = job.sample(iteration, {1: 1.8} if iteration >= 60 else {})
+        even = np.full(4, 8.0)
+        events += watch.feed(
+            sample if iteration >= 50 else replace(sample, counts=even, each=sample.busy / even)
+        )
+    assert accused(events) == {1}
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("seconds", [0.0, 1e-300, 1e300, float("nan"), float("inf"), -1.0])
 @pytest.mark.parametrize("ranks", [1, 3])

@@ -73,7 +73,8 @@ class Sample:
         if self.counts is None or self.each is None or not (self.counts > 0).all():
             return self
         usual = self.counts.mean()
-        gained = (usual - self.counts) * self.each
+        most = np.maximum(self.durations, 0.0) / self.counts  # whatever a loop says, of whatever unit
+        gained = (usual - self.counts) * np.minimum(self.each, most)
         if not gained.any():
             return self
         busy = np.maximum(self.busy + gained, 0.0)

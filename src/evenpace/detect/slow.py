@@ -59,6 +59,7 @@ class SlowDetector:
         self._workload: Workload | None = None
         self._weighed = False  # whether it was tried
         self._unknown = 0  # iterations in a row whose work is not known, though it was
+        self._unshared: int | None = None  # likewise those without micro-batches, None where they never were
         self._seen = 0
 
     def work_changed(self) -> None:
@@ -82,7 +83,9 @@ class SlowDetector:
 
     def feed(self, sample: Sample) -> list[SlowEvent]:
         """Take the next iteration; return what it decided."""
-        if sample.irregular or not sample.sound or (usual := self._usual(sample.evened())) is None:
+        if sample.irregular or not sample.sound or self._lacks_share(sample):
+            return []
+        if (usual := self._usual(sample.evened())) is None:
             return []
         sample = usual
         change, learned = self._baseline.feed(sample.duration)
@@ -96,6 +99,14 @@ class SlowDetector:
             self._healthy.append(sample)
             self._weigh()
         return self._judge_again(sample) if self._onset is not None else self._compare_peers(sample)
+
+    def _lacks_share(self, sample: Sample) -> bool:
+        """Tell whether micro-batches are not known that were: whether there is a plan cannot be told then."""
+        if sample.counts is not None:
+            self._unshared = 0
+        elif self._unshared is not None:
+            self._unshared = self._unshared + 1 if self._unshared < UNKNOWN else None
+        return bool(self._unshared)
 
     def _usual(self, sample: Sample) -> Sample | None:
         """Return the sample as with the usual work; None where that cannot be told."""
