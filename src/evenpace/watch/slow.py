@@ -206,8 +206,8 @@ class SlowWatch:
 
 
 WORTH_TELLING = 1.3  # times slower, where nobody is to blame: less is the weather of a shared machine
-SETTLED = 8  # iterations alike after which the job does other work,
-NEVER_ALIKE = 24  # and how many are waited for them: those of some jobs always differ
+SETTLED = 16  # iterations alike after which the job does other work,
+NEVER_ALIKE = 40  # and how many are waited for them: those of some jobs always differ
 MOST_KNOWN = 8  # kinds of work of one incarnation
 UNCLEAR_AFTER = 20  # iterations before an unclear slowness is told at all
 
