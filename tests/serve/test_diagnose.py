@@ -58,9 +58,9 @@ def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     before = held()
     yield
     until = time.monotonic() + 10
-    while held() != before and time.monotonic() < until:
+    while held() > before and time.monotonic() < until:
         time.sleep(0.01)
-    assert held() == before
+    assert held() <= before  # of an earlier test's, one may have been collected meanwhile
     assert list(tmp_path.iterdir()) == []
 
 
