@@ -19,7 +19,7 @@ help:
 	@echo "make lint              ruff, mypy and import-linter only"
 	@echo "make docs              build the documentation into site/"
 	@echo "make reference         write docs/reference/ anew from the code"
-	@echo "make bench-audit       an audit of 5,000 nodes and 40,000 pods, beside kubectl get of the same objects"
+	@echo "make bench-audit       an audit of 7,100 nodes and 40,000 pods, beside kubectl get of the same objects"
 	@echo "make bench-cases       diagnoses of failure logs against the right answers (CASES=folder of cases)"
 	@echo "make bench-diagnose    how fast a gigabyte of logs over 512 files is read"
 	@echo "make bench-failslow    slow GPUs and links: found, measured, eased, taken back (half an hour; links need root)"
