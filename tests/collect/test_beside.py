@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenpace.collect.job import beside
+from evenpace.collect import beside
 
 
 def test_a_file_is_read_up_to_a_limit(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpace.collect.job import beside
+from evenpace.collect import beside
 from evenpace.tap.inject.evenpace_tap import layout
 
 RECORD_DTYPE = np.dtype(list(layout.RECORD_FIELDS))
@@ -82,7 +82,7 @@ class RingReader:
         self.missed = 0  # records that were overwritten before they were read
         self._next = 0
         self._open: NDArray[np.void] = np.empty(0, POLLED_DTYPE)
-        self._file = beside.at_once(os.fspath(path))
+        self._file = beside.at_once(path)
         self.close = weakref.finalize(
             self, os.close, self._file
         )  # for those who cannot wait for the collector

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from evenpace.collect import beside
 from evenpace.collect.slurm.model import Script
 from evenpace.collect.snapshot import Snapshot, Unread, Why
 from evenpace.errors import Problem
@@ -81,7 +82,7 @@ def one(role: str, path: Path) -> Script:
 
 def text(path: Path) -> str:
     """Return a file's text; raises OSError, and ValueError for what is too large or no text."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = beside.at_once(path)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ValueError("not a file")

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenpace.collect.job import beside
+from evenpace.collect import beside
 from evenpace.collect.job.rings import RingError, RingHeader, RingReader
 from evenpace.respond.handing import put
 from evenpace.respond.strategies import Estimate, MicroBatchOffer, PositionOffer

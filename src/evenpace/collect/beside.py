@@ -1,4 +1,4 @@
-"""Files beside a ring: the job can have put anything there, so nobody waits for it."""
+"""Files that others have put there, beside a ring or as a script, can be anything: nobody waits for them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ def read(path: Path, most: int) -> bytes:
         return file.read(most) or b""
 
 
-def at_once(path: str, _flags: int = os.O_RDONLY) -> int:
+def at_once(path: str | Path, _flags: int = os.O_RDONLY) -> int:
     """Open for reading without waiting for anybody, whatever kind of file it is."""
     return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
